@@ -271,11 +271,57 @@ describe('uses that an agent reports', () => {
     const uses = [use('used', '192.0.2.4', usedAt(89)), use('abandoned', '192.0.2.4', usedAt(91))];
     await agent.observe(await agent.desired(), { evidence: { problem: null, shown }, uses });
     const list = async (time: string) =>
-      (await runInside(service, 'tsigkey', 'list', '--unused', time, '-f', 'value', '-c', 'name'))
-        .out;
-    expect(await list('90d')).toBe('abandoned\nnever\n');
-    expect(await list('95d')).toBe('never\n');
-    expect(await list('101d')).toBe('');
+      runInside(service, 'tsigkey', 'list', '--unused', time, '-f', 'value', '-c', 'name');
+    expect(await list('90d')).toMatchObject({ out: 'abandoned\nnever\n', err: '' });
+    expect(await list('95d')).toMatchObject({ out: 'never\n', err: '' });
+    expect(await list('101d')).toMatchObject({
+      out: '',
+      err: `The logs of these name servers do not reach back that far, so their keys are left out: ns1 (since ${since.since})\n`,
+    });
+  });
+
+  test('are said to reach back to the same time by uses and by a rotation, which needs a whole day', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    onTestFinished(() => service.close());
+    const key = await agent.createKey('k');
+    const observe = async (minutes: number) => {
+      const at = (ago: number) => timestampOf(Date.now() - ago * 60_000);
+      const shown = ['query', 'transfer'].map((operation) => ({
+        operation,
+        since: at(minutes),
+        last: at(0),
+      }));
+      const answered = { evidence: { problem: null, shown }, uses: [], key_references: [] };
+      expect((await agent.observe(await agent.desired(), answered)).status).toBe(200);
+    };
+    await observe(40);
+    const { since } = await usesOn(service, key);
+    const text = `its log shows every use since ${since}, and a rotation needs a whole day`;
+    expect((await runInside(service, 'tsigkey', 'uses', 'k')).err).toBe(`ns1: ${text}\n`);
+    await service.post(`/v2/tsigkeys/${key}/rotate`, {});
+    await vi.waitFor(
+      async () => {
+        await observe(40);
+        const { body } = await service.get(`/v2/tsigkeys/${key}/lifecycle`);
+        expect(body.keys[0].waiting).toMatchObject({
+          reason: 'unknown_consumers',
+          who: [
+            expect.stringMatching(
+              /^ns1 \(its log shows every use since .*, and a rotation needs a whole day\)$/,
+            ),
+          ],
+        });
+      },
+      { timeout: 120_000, interval: 300 },
+    );
+    const { err } = await runInside(service, 'tsigkey', 'lifecycle', 'k');
+    expect(err).toContain(
+      'not every use of a whole day is known on ns1 (its log shows every use since ',
+    );
+    await observe(24 * 60 + 1);
+    const long = await runInside(service, 'tsigkey', 'uses', 'k');
+    expect(long.err).toMatch(/^ns1: its log shows every use since \S+$/m);
   });
 
   nightly('are in copies and backups of the database, with what the log has shown', async () => {

@@ -185,7 +185,7 @@ function adviceOn(key: LineageKey, lineage: ShownLifecycle): string[] {
   const texts: Readonly<Record<NonNullable<LineageKey['waiting']>['reason'], string>> = {
     not_verified: `not every name server accepts '${successor}' yet (${who}): tsigil tsigkey status ${successor}`,
     unconfirmed: `${who} was not seen with '${successor}'. After a change there: tsigil tsigkey confirm ${name}`,
-    unknown_consumers: `${who === '' ? 'no log shows every use' : `not every use is known on ${who}`}. Give all clients '${successor}', and then run: tsigil tsigkey confirm ${name}`,
+    unknown_consumers: `${who === '' ? 'no log shows every use' : `not every use of a whole day is known on ${who}, as 'tsigil tsigkey uses ${name}' shows`}. Give all clients '${successor}', and then run: tsigil tsigkey confirm ${name}`,
     in_use: `still used by ${who}. Give this client '${successor}'`,
     referenced: `named in ${who === '' ? 'the configuration of a name server' : who}. Put '${successor}' there`,
     manual: `when no client needs it, run: tsigil tsigkey retire ${name}`,

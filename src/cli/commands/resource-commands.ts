@@ -213,9 +213,14 @@ async function listUnused(
   since: string,
   { err }: Pick<Terminal, 'err'>,
 ): Promise<readonly Item[]> {
-  const { unused, unknownOn } = await unusedSince(connection, keys, since);
+  const { unused, unknownOn, shortOn } = await unusedSince(connection, keys, since);
   if (unknownOn.length > 0) {
     const text = `The logs of these name servers do not show every use, so their keys are left out: ${unknownOn.join(', ')}. To see why, run: tsigil tsigkey uses KEY`;
+    err.write(`${plainText(text)}\n`);
+  }
+  if (shortOn.size > 0) {
+    const names = [...shortOn].toSorted().map(([name, first]) => `${name} (since ${first})`);
+    const text = `The logs of these name servers do not reach back that far, so their keys are left out: ${names.join(', ')}`;
     err.write(`${plainText(text)}\n`);
   }
   return unused;

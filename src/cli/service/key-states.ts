@@ -28,25 +28,34 @@ export async function withStates(
 }
 
 /**
- * Returns the keys that the logs of all their name servers show no use of since `time`, and the name
- * servers whose logs do not show every use of the other keys.
+ * Returns the keys that the logs of all their name servers show no use of since `time`, and for the
+ * other keys the name servers whose logs do not show every use, and those in `shortOn` whose logs do so
+ * only since a later time.
  */
 export async function unusedSince(
   connection: Connection,
   keys: readonly Item[],
   time: string,
-): Promise<{ readonly unused: Item[]; readonly unknownOn: readonly string[] }> {
+): Promise<{
+  readonly unused: Item[];
+  readonly unknownOn: readonly string[];
+  readonly shortOn: ReadonlyMap<string, string>;
+}> {
   const unused: Item[] = [];
   const unknownOn = new Set<string>();
+  const shortOn = new Map<string, string>();
   for (const some of parts(keys, MAX_LIMIT)) {
     const byId = await statesOf(connection, some);
     for (const key of some) {
-      const { unused_since: since, uses_unknown_on: names = [] } = byId.get(String(key.id)) ?? {};
-      if (since != null && millisecondsOf(since) <= Date.parse(time)) unused.push(key);
-      for (const name of names) unknownOn.add(name);
+      const known = byId.get(String(key.id));
+      const since = known?.unused_since ?? null;
+      if (since !== null && millisecondsOf(since) <= Date.parse(time)) unused.push(key);
+      for (const name of known?.uses_unknown_on ?? []) unknownOn.add(name);
+      for (const { name_server: name, since: first } of known?.uses_known_since ?? [])
+        if (millisecondsOf(first) > Date.parse(time)) shortOn.set(name, first);
     }
   }
-  return { unused, unknownOn: [...unknownOn].toSorted() };
+  return { unused, unknownOn: [...unknownOn].toSorted(), shortOn };
 }
 
 /** Returns the keys that should be replaced until `time`, and those of an owner. */

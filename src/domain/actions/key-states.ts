@@ -35,6 +35,15 @@ export const KEY_STATES = responseObject({
           objects(anyText()),
           'The names of the name servers whose logs do not show every use.',
         ),
+        uses_known_since: described(
+          objects(
+            responseObject({
+              name_server: described(anyText(), 'The name of the name server.'),
+              since: described(timestamp(), 'The time since when its log shows every use.'),
+            }),
+          ),
+          'How far the logs of the other name servers reach back.',
+        ),
       }),
     ),
     'The keys that the caller can see, in the order of the request.',
@@ -77,6 +86,7 @@ export const keyStatesAction = defineAction({
               expires_at: null,
               unused_since: null,
               uses_unknown_on: ['ns1'],
+              uses_known_since: [{ name_server: 'ns2', since: '2030-01-01T12:00:00.000000' }],
             },
           ],
         },
@@ -101,6 +111,7 @@ export const keyStatesAction = defineAction({
         expires_at: about[index]?.expires_at ?? null,
         unused_since: unused[index]?.since ?? null,
         uses_unknown_on: unused[index]?.unknown ?? [],
+        uses_known_since: unused[index]?.known ?? [],
       })),
     };
   },

@@ -26,7 +26,7 @@ export const KEY_USES = responseObject({
         ),
         since: described(
           nullable(timestamp()),
-          'The time since when its log shows every use. Null if it does not.',
+          'The time since when its log shows every use. Null if it does not. A rotation counts on a log that shows a whole day.',
         ),
         reason: described(
           nullable(anyText()),
@@ -97,21 +97,36 @@ export function usesOf(
   };
 }
 
+/** Returns whether a log that shows every use since then shows a whole day, as a rotation needs. */
+export function showsWholeDay(since: string, now: string, dayMs = DAY_MS): boolean {
+  return since <= earlier(now, dayMs);
+}
+
+/** Returns what a log shows, as a clause. */
+export function coverageText(since: string, now: string, dayMs = DAY_MS): string {
+  const text = `its log shows every use since ${since}`;
+  return showsWholeDay(since, now, dayMs) ? text : `${text}, and a rotation needs a whole day`;
+}
+
 /**
  * Returns since when no name server has seen a key, or null if it may be in use: the log of a name
- * server in `unknown` does not show every use.
+ * server in `unknown` does not show every use, and those in `known` do so only since a time.
  */
 export function unusedSince({ servers }: ShownUses): {
   readonly since: string | null;
   readonly unknown: readonly string[];
+  readonly known: readonly { readonly name_server: string; readonly since: string }[];
 } {
+  const known = servers.flatMap(({ name_server: name, since }) =>
+    since === null ? [] : [{ name_server: name, since }],
+  );
   const unknown = servers.filter(({ since }) => since === null).map((each) => each.name_server);
   const times = servers.flatMap(({ since, uses }) => [
     ...(since === null ? [] : [since]),
     ...uses.filter(isUse).map(({ last_at: last }) => last),
   ]);
   const last = latest(times);
-  return { since: unknown.length > 0 || last === '' ? null : last, unknown };
+  return { since: unknown.length > 0 || last === '' ? null : last, unknown, known };
 }
 
 /** Returns the latest of some timestamps, or an empty text. */

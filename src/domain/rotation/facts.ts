@@ -1,4 +1,4 @@
-import { isUse, usesOf } from '../delivery/key-uses.ts';
+import { coverageText, isUse, showsWholeDay, usesOf } from '../delivery/key-uses.ts';
 import type { KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
 import type { Dependencies } from '../operations/change.ts';
 import type { Lifecycle, Lineage } from '../resources/lineage.ts';
@@ -51,7 +51,9 @@ export async function factsOf(
       complete.length === 0
         ? null
         : complete.flatMap(({ name_server: name, since }, index) => {
-            if (since === null || since > earlier(now, windowMs)) return [name];
+            if (since === null) return [name];
+            if (!showsWholeDay(since, now, windowMs))
+              return [`${name} (${coverageText(since, now, windowMs)})`];
             const isUnread = former[index]?.server.key_references === null;
             return isUnread ? [`${name} (${UNREAD})`] : [];
           }),

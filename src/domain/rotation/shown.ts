@@ -68,7 +68,7 @@ export const LIFECYCLE = responseObject({
             responseObject({
               reason: described(
                 enumeration(WAITING_REASONS),
-                '`not_verified`: name servers that do not accept the successor yet. `unconfirmed`: consumers, or addresses, that were not seen with the successor. `unknown_consumers`: name servers whose logs do not show every use, or whose configuration cannot be read and may name the key; confirm that all clients have moved. `in_use`: addresses that still use the key. `referenced`: places that name the key in configurations of name servers. `manual`: retire the key yourself.',
+                '`not_verified`: name servers that do not accept the successor yet. `unconfirmed`: consumers, or addresses, that were not seen with the successor. `unknown_consumers`: name servers whose logs do not show every use of a whole day, or whose configuration cannot be read and may name the key; confirm that all clients have moved. `in_use`: addresses that still use the key. `referenced`: places that name the key in configurations of name servers. `manual`: retire the key yourself.',
               ),
               who: described(list(anyText()), 'Whom or what the rotation waits for.'),
               since: described(TIME, 'Since when it waits.'),

@@ -10,7 +10,7 @@ export interface RotationFacts {
   /** The consumers that the lineage names, with whether one was seen with the successor. */
   readonly consumers: readonly { readonly name: string; readonly hasMoved: boolean }[];
   /**
-   * The name servers whose logs do not show every use, or whose configuration cannot be read. Null if
+   * The name servers whose logs do not show every use of a whole day, or whose configuration cannot be read. Null if
    * the key has no name server.
    */
   readonly unknownOn: readonly string[] | null;

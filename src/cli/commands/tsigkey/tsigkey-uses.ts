@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { KEY_USES } from '../../../domain/delivery/key-uses.ts';
+import { coverageText, KEY_USES } from '../../../domain/delivery/key-uses.ts';
 import { tsigkey } from '../../../domain/resources/tsigkey.ts';
+import { timestampOf } from '../../../domain/text/timestamps.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { printItem, printList, type OutputFlags } from '../../output/output.ts';
@@ -33,8 +34,9 @@ export function addKeyUses(parent: Command, terminal: Terminal): void {
         (uses.length === 0 ? [{}] : uses).map((use) => ({ name_server: name, state, ...use })),
       );
       printList(terminal, rows, COLUMNS, flags);
+      const now = timestampOf(terminal.now());
       for (const { name_server: name, since, reason } of shown.servers) {
-        const text = since === null ? (reason ?? '') : `its log shows every use since ${since}`;
+        const text = since === null ? (reason ?? '') : coverageText(since, now);
         terminal.err.write(`${plainText(`${name}: ${text}`)}\n`);
       }
     });
