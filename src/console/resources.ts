@@ -153,7 +153,7 @@ export interface LifecycleKey {
   readonly retire_at: string | null;
   readonly expires_at: string | null;
   readonly successor_id: string | null;
-  readonly waiting: (Omit<Waiting, 'id' | 'name'> & { readonly since: string | null }) | null;
+  readonly waiting: Omit<Waiting, 'id' | 'name'> | null;
 }
 
 export interface Lifecycle {

@@ -153,6 +153,28 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
     );
   });
 
+  test('tsigkey rotate --wait returns when the successor is verified, retire --wait when the key is refused', async () => {
+    await run('tsigkey', 'create', 'turned', '--wait');
+    const { out: secret } = await run(...words`tsigkey show turned --reveal -f value -c secret`);
+    const key = { name: 'turned', algorithm: 'hmac-sha256' as const, secret: secret.trim() };
+    const zone = { server: bind.address, zone: 'a.test' };
+    const rotated = await run(...words`tsigkey rotate turned --wait -f value -c name`);
+    expect(rotated).toMatchObject({ status: 0, out: 'turned-r2\n' });
+    const lifecycle = await run(
+      ...words`tsigkey lifecycle turned -f value -c state -c created_at -c started_at`,
+    );
+    expect(lifecycle.out).toMatch(/^switching \d{4}-\S+ \d{4}-\S+\nactive \d{4}-\S+ \s*\n$/);
+    const retired = await run(
+      ...words`tsigkey retire turned --force --wait -f value -c name -c state`,
+    );
+    expect(retired).toEqual({
+      status: 0,
+      out: 'turned retired\nturned-r2 active\n',
+      err: 'turned: removed from ns1, and refused there\n',
+    });
+    expect((await probeKey(key, 'transfer', zone, Date.now)).verdict).toBe('unknown key');
+  });
+
   test('tsigkey status shows where a key works: exit code 0 if it works on every name server', async () => {
     await run('tsigkey', 'create', 'shown');
     const { status, out, err } = await run('tsigkey', 'status', 'shown', '--wait');

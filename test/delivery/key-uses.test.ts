@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MAX_COUNT, type KeyUse } from '../../src/domain/delivery/agent-protocol.ts';
 import type { ShownUses } from '../../src/domain/delivery/key-uses.ts';
@@ -278,6 +279,40 @@ describe('uses that an agent reports', () => {
       out: '',
       err: `The logs of these name servers do not reach back that far, so their keys are left out: ns1 (since ${since.since})\n`,
     });
+  });
+
+  test('within a day are named before a key is deleted, which needs a confirmation', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    onTestFinished(() => service.close());
+    for (const name of ['used', 'forced', 'old', 'tried']) await agent.createKey(name);
+    const before = (hours: number) => {
+      const at = timestampOf(Date.now() - hours * 3_600_000);
+      return { first_at: at, last_at: at };
+    };
+    const uses = [
+      use('used', '192.0.2.4', before(23)),
+      use('used', '192.0.2.5', before(1)),
+      use('forced', '192.0.2.4', before(1)),
+      use('old', '192.0.2.4', before(25)),
+      use('tried', '192.0.2.4', { ...before(1), outcome: 'refused', operation: 'request' }),
+    ];
+    await agent.observe(await agent.desired(), { evidence, uses });
+    const remove = (...argv: string[]) => runInside(service, 'tsigkey', 'delete', ...argv);
+    const asked = await remove('used', 'old');
+    expect([asked.status, asked.out]).toEqual([2, '']);
+    expect(asked.err).toContain('Cannot ask for confirmation');
+    const shown = await runInside(
+      { ...service, input: Object.assign(Readable.from(['n\n']), { isTTY: true }), columns: 80 },
+      ...words`tsigkey delete used forced old`,
+    );
+    expect(shown.status).toBe(1);
+    expect(shown.err).toContain(
+      "Keys were used within a day: 'used' by 192.0.2.5, 192.0.2.4; 'forced' by 192.0.2.4. These clients are refused after the deletion. Delete the keys? [y/N] ",
+    );
+    expect((await remove('old', 'tried')).status).toBe(0);
+    expect((await remove('used', '--yes')).status).toBe(0);
+    expect((await remove('forced', '--force')).status).toBe(0);
   });
 
   test('are said to reach back to the same time by uses and by a rotation, which needs a whole day', async () => {

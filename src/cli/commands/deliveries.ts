@@ -22,7 +22,8 @@ export const DELIVERY_COLUMNS = ['name_server', 'state', 'verified_at', 'error']
 /** The maximum wait of the service before it responds, in seconds. Requests may take longer. */
 const WAIT_SECONDS = 10;
 
-const MAX_WAIT_MS = 60_000;
+/** How long a command waits for name servers. */
+export const MAX_WAIT_MS = 60_000;
 
 /** How long an agent that was just started may take to report, in seconds. */
 const AGENT_START_SECONDS = 5;
@@ -31,7 +32,7 @@ const AGENT_START_SECONDS = 5;
  * The minimum time between two requests, in milliseconds. A service with too many waiting requests
  * responds at once.
  */
-const INTERVAL_MS = 500;
+export const INTERVAL_MS = 500;
 
 export interface Deliveries {
   readonly rows: readonly (Holder & Item)[];
@@ -152,7 +153,7 @@ interface Holder {
  */
 export async function holdersOf(
   connection: Connection,
-  { isDelivered }: ResourceCommand,
+  { isDelivered }: Pick<ResourceCommand, 'isDelivered'>,
   key: Pick<Holders, 'name' | 'path'>,
   isNeeded: boolean,
 ): Promise<Holders> {
@@ -203,7 +204,8 @@ function namesOf(servers: readonly Holder[]): string {
 export async function waitForRemoval(
   connection: Connection,
   deleted: readonly Holders[],
-  terminal: Terminal,
+  terminal: Pick<Terminal, 'now' | 'out' | 'err'>,
+  done = 'Deleted',
 ): Promise<void> {
   const until = terminal.now() + MAX_WAIT_MS;
   const remaining: string[] = [];
@@ -222,7 +224,7 @@ export async function waitForRemoval(
   if (remaining.length > 0)
     throw new CommandError(
       EXIT.refused,
-      `Deleted, but still on name servers: ${remaining.join(', ')}`,
+      `${done}, but still on name servers: ${remaining.join(', ')}`,
       hint,
     );
 }

@@ -24,13 +24,14 @@ import {
   type LineageKey,
   type NamedLineage,
 } from '../service/lineages.ts';
+import { holdersOf, waitForRemoval } from './deliveries.ts';
 import { withForce } from './resource-commands.ts';
 
-const COLUMNS = ['name', 'algorithm', 'state', 'since', 'retire_at', 'waiting'];
+const COLUMNS = ['name', 'algorithm', 'state', 'created_at', 'started_at', 'retire_at', 'waiting'];
 
 const MEMBERS = ['handle', 'owner', 'purpose', 'consumers', 'keys'];
 
-type Flags = ConnectionFlags & OutputFlags & { force?: true; consumer?: string[] };
+type Flags = ConnectionFlags & OutputFlags & { force?: true; wait?: true; consumer?: string[] };
 
 /** A step that an operator takes by hand. */
 interface Step {
@@ -64,9 +65,15 @@ const STEPS: readonly Step[] = [
     name: 'retire',
     description: 'remove a tsigkey that has a successor from all name servers now',
     argument: 'id or name of the tsigkey that is being replaced',
-    options: [new Option('--force', `retire the key ${FORCE}`)],
+    options: [
+      new Option('--force', `retire the key ${FORCE}`),
+      new Option(
+        '--wait',
+        'wait up to 60 seconds until every name server that had the key refuses it',
+      ),
+    ],
     examples: [
-      'tsigil tsigkey retire transfer',
+      'tsigil tsigkey retire transfer --wait',
       {
         command: 'tsigil tsigkey retire transfer --force',
         purpose: 'its clients fail until they have the successor',
@@ -130,15 +137,23 @@ function addStep(parent: Command, step: Step, terminal: Terminal): void {
   for (const option of options) command.addOption(option);
   command.action(async (idOrName: string, flags: Flags) => {
     checkColumns(flags, COLUMNS);
-    const { force, consumer: consumers } = flags;
+    const { force, wait, consumer: consumers } = flags;
     const connection = withForce(await connect(flags, terminal), force === true);
     const key = step.keyOf(await findLineage(connection, idOrName), force === true);
     const body =
       name === 'confirm' ? { ...(consumers === undefined ? {} : { consumers }) } : undefined;
+    const known = { name: key.name, path: keyPath(key.id) };
+    const holders = wait === true ? await holdersOf(connection, DELIVERED, known, true) : undefined;
     printLifecycle(await takeStep(connection, key, name, body), flags, terminal);
+    if (holders === undefined || holders.servers.length === 0) return;
+    const { now, err } = terminal;
+    await waitForRemoval(connection, [holders], { now, out: err, err }, 'Retired');
   });
   addExamples(withConnectionFlags(withOutputFlags(command)), examples);
 }
+
+/** The service delivers keys. */
+const DELIVERED = { isDelivered: true } as const;
 
 function takeStep(
   connection: Connection,
@@ -162,7 +177,8 @@ function printLifecycle(shown: ShownLifecycle, flags: OutputFlags, terminal: Ter
     name: key.name,
     algorithm: key.algorithm,
     state: key.state,
-    since: key.state === 'active' ? key.created_at : key.started_at,
+    created_at: key.created_at,
+    started_at: key.started_at,
     retire_at: key.state === 'retired' ? null : key.retire_at,
     waiting: key.waiting?.reason ?? null,
   }));

@@ -1,8 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Option, type Command } from 'commander';
 import { ALGORITHM_NAMES, weaknessOf } from '../../domain/dns/algorithms.ts';
 import { KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { RETIREMENTS } from '../../domain/resources/lineage.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { LIFECYCLE } from '../../domain/rotation/shown.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
@@ -34,7 +36,7 @@ import {
   withoutSecrets,
   type Item,
 } from '../service/resource-requests.ts';
-import { waitForDelivery, waitIfAsked } from './deliveries.ts';
+import { INTERVAL_MS, MAX_WAIT_MS, waitForDelivery, waitIfAsked } from './deliveries.ts';
 import { withForce } from './resource-commands.ts';
 
 interface RotateFlags extends ConnectionFlags, OutputFlags, ConfirmationFlags, FlagValues {
@@ -203,6 +205,27 @@ async function rotateOne(
   if ((flags.format ?? 'table') === 'table')
     printNext(key.name, String(created.name), flags, terminal);
   await waitIfAsked(connection, tsigkey, created, flags, terminal);
+  if (flags.wait === true && !isCut) await waitForVerification(connection, key, terminal);
+}
+
+/** Waits up to 60 s until the service has seen that every name server accepts the successor of a key. */
+async function waitForVerification(
+  connection: Connection,
+  { id, name }: Pick<Planned, 'id' | 'name'>,
+  { now }: Pick<Terminal, 'now'>,
+): Promise<void> {
+  const until = now() + MAX_WAIT_MS;
+  for (;;) {
+    const { keys } = await callFor(LIFECYCLE, connection, 'GET', `${keyPath(id)}/lifecycle`);
+    if (keys.find((key) => key.id === id)?.state !== 'spreading') return;
+    if (now() > until)
+      throw new CommandError(
+        EXIT.refused,
+        `The successor of '${name}' is not verified on every name server yet`,
+        `Run 'tsigil tsigkey lifecycle ${name}' to see what the rotation waits for.`,
+      );
+    await pause(INTERVAL_MS);
+  }
 }
 
 function printNext(

@@ -56,8 +56,10 @@ import {
 } from './deliveries.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { reportGrants, reportOpeningKeys } from './key-grants.ts';
+import { describeUse, recentClients, type UsedKey } from './recent-use.ts';
 import { addCreate } from './resource-create.ts';
 import { readPastTime, readTime } from '../flags/time.ts';
 import { describedAs, unusedSince, withStates } from '../service/key-states.ts';
@@ -338,7 +340,7 @@ async function generateSecret(
 
 function addDelete(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;
-  addVerb(
+  const command = addVerb(
     parent,
     resource,
     'delete',
@@ -350,33 +352,57 @@ function addDelete(parent: Command, resource: ResourceCommand, terminal: Termina
       ),
       ...forceOptions(type, 'delete'),
     ],
-  )
+  );
+  const confirm =
+    type === tsigkey
+      ? declareDestructive(command, 'when clients have used a key within a day')
+      : undefined;
+  command
     .argument(`<${type.noun}...>`, `ids or names of the ${type.collection}`)
-    .action(async (idsOrNames: string[], flags: Flags) =>
-      deleteAll(
-        withForce(await connect(flags, terminal), flags.force === true),
-        resource,
-        idsOrNames,
-        flags.wait === true,
-        terminal,
-      ),
-    );
+    .action(async (idsOrNames: string[], flags: Flags & ConfirmationFlags) => {
+      const { force, yes, wait } = flags;
+      const connection = withForce(await connect(flags, terminal), force === true);
+      if (confirm !== undefined && force !== true && yes !== true) {
+        const used = await usedKeys(connection, resource, idsOrNames, terminal.now());
+        if (used.length > 0) await confirm(plainText(describeUse(used)), flags, terminal);
+      }
+      await deleteAll(connection, resource, idsOrNames, wait === true, terminal);
+    });
 }
+
+/** Returns which of some keys clients have used within a day. */
+async function usedKeys(
+  connection: Connection,
+  resource: ResourceCommand,
+  names: readonly string[],
+  now: number,
+): Promise<UsedKey[]> {
+  const quiet = withoutSecrets(connection);
+  const keys = await mapConcurrently(names, CONCURRENCY, async (name) => ({
+    name,
+    clients: await recentClients(quiet, () => pathOf(quiet, resource, name), now),
+  }));
+  return keys.filter(({ clients }) => clients.length > 0);
+}
+
+const CONCURRENCY = 8;
+
+/** What else `--force` permits for keys. */
+const FORCED_KEY_CHANGES = {
+  update: 'accept a new name that no name server can have',
+  delete: 'delete keys that clients have used within a day',
+};
 
 /** Returns the flag `--force` if the configuration of a name server can forbid the change. */
 function forceOptions(type: ResourceType, operation: 'update' | 'delete'): Option[] {
-  return type.refusals?.[operation]?.includes('key_is_referenced') === true
-    ? [
-        new Option(
-          '--force',
-          `make the change even if it takes a key from a nameserver whose configuration names the key; except on PowerDNS, the nameserver then keeps a key with this name, whose secret no one knows${
-            operation === 'update' && type === tsigkey
-              ? '; also accept a new name that no name server can have'
-              : ''
-          }`,
-        ),
-      ]
-    : [];
+  if (type.refusals?.[operation]?.includes('key_is_referenced') !== true) return [];
+  const more = type === tsigkey ? `; also ${FORCED_KEY_CHANGES[operation]}` : '';
+  return [
+    new Option(
+      '--force',
+      `make the change even if it takes a key from a nameserver whose configuration names the key; except on PowerDNS, the nameserver then keeps a key with this name, whose secret no one knows${more}`,
+    ),
+  ];
 }
 
 export function withForce(connection: Connection, isForced: boolean): Connection {

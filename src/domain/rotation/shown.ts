@@ -71,7 +71,7 @@ export const LIFECYCLE = responseObject({
                 '`not_verified`: name servers that do not accept the successor yet. `unconfirmed`: consumers, or addresses, that were not seen with the successor. `unknown_consumers`: name servers whose logs do not show every use of a whole day, or whose configuration cannot be read and may name the key; confirm that all clients have moved. `in_use`: addresses that still use the key. `referenced`: places that name the key in configurations of name servers. `manual`: retire the key yourself.',
               ),
               who: described(list(anyText()), 'Whom or what the rotation waits for.'),
-              since: described(TIME, 'Since when it waits.'),
+              began_at: described(TIME, 'The time when it began to wait for this reason.'),
             }),
           ),
           'Why the rotation does not go on by itself. Null if it does, or waits only for its time.',
@@ -166,7 +166,7 @@ function shownKey(
   row: typeof ALONE | Lifecycle,
   { limits }: Caller,
 ): ShownLifecycle['keys'][number] {
-  const { waiting_reason: reason, waiting_for: who, waiting_since: since } = row;
+  const { waiting_reason: reason, waiting_for: who, waiting_since: began } = row;
   // What the configuration of a name server says is not for a caller with limits.
   const isHidden = limits !== undefined && reason === 'referenced';
   return {
@@ -182,7 +182,7 @@ function shownKey(
     retire: row.retire,
     overlap_seconds: row.overlap_seconds,
     successor_id: row.successor_id,
-    waiting: reason === null ? null : { reason, who: isHidden ? [] : who, since },
+    waiting: reason === null ? null : { reason, who: isHidden ? [] : who, began_at: began },
     used_after_retirement: null,
   };
 }
@@ -228,7 +228,7 @@ export const LIFECYCLE_EXAMPLE: ShownLifecycle = {
       waiting: {
         reason: 'unknown_consumers',
         who: ['ns1'],
-        since: '2030-02-01T08:30:02.123456',
+        began_at: '2030-02-01T08:30:02.123456',
       },
       used_after_retirement: null,
     },
