@@ -1,4 +1,14 @@
-import { link, mkdtemp, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  link,
+  mkdtemp,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { applyEdits, type Edit, type Source } from '../domain/access/rewrite.ts';
@@ -174,6 +184,12 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
     },
     undo,
     remove,
+    /** Lets only the owner read the former files, once nothing needs them, and returns their paths. */
+    async seal(): Promise<readonly string[]> {
+      const paths = edited.map(([, former]) => former);
+      for (const path of paths) await chmod(path, 0o600);
+      return paths;
+    },
     /** Writes Tsigil's file as one of the operator. */
     async create({ path, text: plainText }: IncludedFile): Promise<void> {
       try {

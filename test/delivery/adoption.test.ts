@@ -93,6 +93,13 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       );
     }
 
+    /** Returns the paths of the former files that an adoption left. */
+    function keptFiles(): string[] {
+      const names = readdirSync(server.folder, { recursive: true }).map(String);
+      const kept = names.filter((name) => name.endsWith('.before-tsigil'));
+      return kept.map((name) => join(server.folder, name)).toSorted();
+    }
+
     /** Runs the command that adopts, and sends it a signal at its first request after the edit. */
     async function stopped(signal: NodeJS.Signals) {
       const before = files();
@@ -147,9 +154,16 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect(await shownServer(service)).toMatchObject({ state: 'live', keys_live: 30 });
       const after = files();
       expect(Object.values(after).join('')).not.toContain('secret');
+      const kept = keptFiles();
+      expect(kept).toContain(join(server.folder, `.${brand.main}.before-tsigil`));
       expect(readFileSync(join(server.folder, `.${brand.main}.before-tsigil`), 'utf8')).toBe(
         before[brand.main],
       );
+      expect(kept.map((path) => statSync(path).mode & 0o777)).toEqual(kept.map(() => 0o600));
+      const [, named = ''] = adopted.out.split(
+        'with their secrets. Once everything works, delete them:\n',
+      );
+      expect(named.trim().split(/\n +/).toSorted()).toEqual(kept);
       expect(await permissionsOn(server)).toEqual(wanted);
       const again = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
       expect([again.status, again.err]).toEqual([1, expect.stringContaining('already includes')]);

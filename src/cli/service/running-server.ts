@@ -39,6 +39,8 @@ export interface EditableFiles {
   write(edits: readonly Edit[]): Promise<void>;
   /** Puts the former files back. */
   undo(): Promise<void>;
+  /** Lets only the owner read the former files that `write` has kept, and returns their paths. */
+  seal(): Promise<readonly string[]>;
   /** Writes Tsigil's file as one of the operator, which `undo` removes. */
   create(file: IncludedFile): Promise<void>;
   /** Removes a file that `create` wrote, if it exists. */

@@ -14,7 +14,14 @@ import { CommandError, EXIT } from '../../output/command-error.ts';
 import { declareDestructive } from '../../output/confirmation.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import type { EditableFiles, LocalServers } from '../../service/running-server.ts';
-import { parsed, parsing, perform, propose, releasedPath } from './configuration-edits.ts';
+import {
+  parsed,
+  parsing,
+  perform,
+  propose,
+  releasedPath,
+  reportKept,
+} from './configuration-edits.ts';
 import {
   assertSame,
   hasState,
@@ -148,6 +155,7 @@ async function adoptFiles(
   );
   const after = await again();
   if (after !== undefined) await printUnnamed(run, parsed(after.format, after.source));
+  await reportKept(files, terminal);
 }
 
 /** Says in which zones of the pool no key of Tsigil gets a right, because they name no list for it. */

@@ -128,3 +128,16 @@ export async function perform(
     release();
   }
 }
+
+/** Names the former files that stay beside the edited ones. */
+export async function reportKept(files: EditableFiles, terminal: Terminal): Promise<void> {
+  const kept = await files.seal();
+  if (kept.length === 0) return;
+  print(
+    [
+      'Your former files are still here, with their secrets. Once everything works, delete them:',
+      ...kept.map((path) => `  ${path}`),
+    ].join('\n'),
+    terminal,
+  );
+}

@@ -12,7 +12,14 @@ import type { Terminal } from '../../output/terminal.ts';
 import { call, type Connection } from '../../service/client.ts';
 import { listItems, withoutSecrets } from '../../service/resource-requests.ts';
 import type { LocalServers } from '../../service/running-server.ts';
-import { parsed, parsing, perform, propose, releasedPath } from './configuration-edits.ts';
+import {
+  parsed,
+  parsing,
+  perform,
+  propose,
+  releasedPath,
+  reportKept,
+} from './configuration-edits.ts';
 import {
   assertSame,
   keysText,
@@ -105,6 +112,7 @@ async function releaseServer(
     );
   });
   print(`Released: Tsigil no longer changes the keys of '${server.name}'.`, terminal);
+  if (files !== undefined) await reportKept(files, terminal);
 }
 
 /** Returns the ids of the keys in the service, by their names in comparison form. */
