@@ -37,9 +37,11 @@ import {
   verdictOf,
   type DeliveryServer,
 } from '../harness/delivery.ts';
+import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { zoneText } from '../harness/driven-server.ts';
 import { HAND_KEYS, HAND_MADE, HAND_ZONES, handMadePowerdns } from '../harness/hand-made.ts';
 import { permissionsOn, transferring } from '../harness/hand-made-requests.ts';
+import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import {
@@ -513,3 +515,52 @@ nightly.each(DATABASES)(
     expect(await verdictOf(server, right)).toBe('good');
   },
 );
+
+const [handMadeBind] = HAND_MADE;
+
+describe.runIf(handMadeBind?.isInstalled() === true && hasDnsTools())('with a log', () => {
+  nightly('the requests of an adoption are no uses of the keys', async () => {
+    if (handMadeBind === undefined) throw new Error('There is no such server');
+    const server = await startDeliveryServer(logging(handMadeBind), 'ns1', HAND_ZONES);
+    onTestFinished(() => server.remove());
+    const service = await startTestService(delivering(server));
+    onTestFinished(() => service.close());
+    await createZones(service, HAND_ZONES);
+    const run = (...argv: string[]) =>
+      tsigil(server.folder, { ...service.variables, ...delivering(server) }, ...argv);
+    const file = join(server.folder, handMadeBind.main);
+    const target = ['--scope', 'POOL', '--resource-id', POOL_ID];
+    expect((await run('tsigkey', 'import', file, ...target)).status).toBe(0);
+    await expect
+      .poll(() => shownServer(service), { timeout: 120_000 })
+      .toMatchObject({ state: 'prepared', evidence: { problem: null } });
+    const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+    expect([adopted.status, adopted.err]).toEqual([0, '']);
+    const client = HAND_KEYS.find(({ name }) => name === 'k1');
+    if (client === undefined) throw new Error('There is no such key');
+    expect(await isGranted(server.address, 'a.test', 'transfer', client)).toBe(true);
+    const { id } = await shownServer(service);
+    const { body } = await service.get('/v2/tsigkeys');
+    const used = async () => {
+      const names: string[] = [];
+      for (const key of body.tsigkeys as { id: string; name: string }[]) {
+        const shown = await service.get(`/v2/tsigkeys/${key.id}/uses`);
+        const { uses } = (shown.body.servers as { uses: { outcome: string }[] }[])[0] ?? {
+          uses: [],
+        };
+        if (uses.some(({ outcome }) => outcome !== 'refused')) names.push(key.name);
+      }
+      return names;
+    };
+    await expect
+      .poll(
+        async () => {
+          await service.post(`/v2/nameservers/${id}/reconcile`, {});
+          return used();
+        },
+        { timeout: 60_000, interval: 1000 },
+      )
+      .toContain('k1');
+    expect(await used()).toEqual(['k1']);
+  });
+});
