@@ -18,7 +18,8 @@ export const FAULTS: Readonly<Record<string, Explanation>> = {
     stage: 'file',
   },
   timeout: {
-    reason: 'It did not respond in time. Some changes on PowerDNS may be complete.',
+    reason:
+      'It did not respond in time: within 60 s to a command to load its configuration, and within 5 to 10 s to others. Some changes on PowerDNS may be complete.',
     remedy: 'Check the load of its host. The service tries again by itself.',
     stage: 'file',
   },
