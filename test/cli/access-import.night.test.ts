@@ -89,6 +89,30 @@ zones: warning: transfer of c.example needs no key from 10.0.0.0/8
     expect((await importText(CONFIGURATION)).out).toMatch(/^2 unchanged, 1 left out/m);
   });
 
+  test('exits with 1 and the line if a semicolon is missing, and no key opens anything', async () => {
+    const text = `${keyOf('one').trimEnd().slice(0, -1)}\n${zoneOf('a.example', 'allow-transfer { key one; };')}`;
+    const { status, err } = await importText(text, '--yes');
+    expect([status, err]).toEqual([
+      1,
+      expect.stringContaining('named.conf:2: a `;` is missing before what begins here'),
+    ]);
+    expect(await grants()).toEqual({});
+  });
+
+  test('exits with 0 for dhcpd.conf, whose keys open nothing', async () => {
+    await zone('a.example.');
+    const text = `ddns-update-style standard;
+key dhcp { algorithm hmac-md5; secret ${SECRETS[0] ?? ''}; }
+zone a.example. { primary 127.0.0.1; key dhcp; }
+`;
+    const { status, out } = await importText(text);
+    expect([status, out]).toEqual([
+      0,
+      expect.stringContaining('dhcp: hmac-md5 must not be used') as string,
+    ]);
+    expect(await grants()).toEqual({ dhcp: [] });
+  });
+
   test('a repeated import changes nothing, also if the service lacks a zone of a key', async () => {
     await zone('a.example.');
     expect((await importText(CONFIGURATION)).out).toContain('2 added');

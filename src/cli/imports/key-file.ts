@@ -39,10 +39,10 @@ export async function readKeyFile(
   const included =
     reader.includes === undefined ? undefined : createIncludeReader(file, reader.includes, log);
   const [include, again] = included === undefined ? [] : twice(included.include);
-  const entries = refusing(() => reader.read(content, include, file));
+  const entries = refusing(file, () => reader.read(content, include, file));
   const read = ACCESS_READERS[name];
   const configuration =
-    read && again && refusing(() => read(content, again, file === '-' ? 'stdin' : file));
+    read && again && refusing(file, () => read(content, again, file === '-' ? 'stdin' : file));
   const unread = included?.unread ?? [];
   return {
     keys: entries.map((found) => ({ place: placeOf(found), found })),
@@ -65,15 +65,15 @@ function twice(include: ReadIncluded): readonly [first: ReadIncluded, second: Re
   return [first, () => found.shift() ?? []];
 }
 
-/** Returns the result of `read`. Throws `CommandError` for a syntax error. */
-function refusing<T>(read: () => T): T {
+/** Returns the result of `read`. Throws `CommandError` for a syntax error in `file`. */
+function refusing<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (error instanceof KeyFileError)
       throw new CommandError(
         EXIT.refused,
-        `Nothing was imported: ${error.message}`,
+        `Nothing was imported: ${error.message.replace(/^line (?=\d)/, file === '-' ? '$&' : `${file}:`)}`,
         undefined,
         error,
       );

@@ -49,12 +49,13 @@ type ReadAccess = (text: string, include: ReadIncluded, path: string) => ServerC
 /** The readers of access lists, each of which is loaded when a file needs it. */
 const ACCESS_READERS: Readonly<Record<string, () => Promise<ReadAccess>>> = {
   bind: async () => (await import('../../domain/access/bind.ts')).readBindAccess,
+  dhcpd: async () => (await import('../../domain/access/dhcpd.ts')).readDhcpdAccess,
   knot: async () => (await import('../../domain/access/knot.ts')).readKnotAccess,
   nsd: async () => (await import('../../domain/access/nsd.ts')).readNsdAccess,
 };
 
 const UNKNOWN_FORMAT =
-  'no keys in a form that Tsigil knows: named.conf, knot.conf, nsd.conf, the output of pdnsutil list-tsig-keys, or lines such as hmac-sha256:name:secret';
+  'no keys in a form that Tsigil knows: named.conf, knot.conf, nsd.conf, dhcpd.conf, the output of pdnsutil list-tsig-keys, or lines such as hmac-sha256:name:secret';
 
 /**
  * Reads the configuration that begins with `main`, and the files that it includes. Throws

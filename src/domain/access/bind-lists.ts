@@ -15,10 +15,17 @@ export interface Statement {
 /** No configuration nests its blocks deeper, and BIND refuses lists that contain themselves. */
 const MAX_DEPTH = 100;
 
+/** The statements that go on behind a block: in `controls`, and these options. */
+const GOES_ON =
+  /^(?:deny-answer-(?:addresses|aliases)|inet|response-padding|response-policy|unix)$/i;
+
+/** The statements with blocks that a library reads. */
+const OF_LIBRARY = /^(?:dyndb|plugin)$/i;
+
 /** Returns the statements of a configuration. Throws `KeyFileError`. */
 export function treeOf(tokens: readonly Token[]): readonly Statement[] {
   let index = 0;
-  const block = (opening: Token | undefined, depth: number): Statement[] => {
+  const block = (opening: Token | undefined, depth: number, within: string): Statement[] => {
     if (opening !== undefined && depth > MAX_DEPTH)
       throw new KeyFileError(opening, `the blocks are nested more than ${MAX_DEPTH} deep`);
     const statements: Statement[] = [];
@@ -28,26 +35,48 @@ export function treeOf(tokens: readonly Token[]): readonly Statement[] {
       if (origin !== undefined && parts.length > 0) statements.push({ origin, parts, tokens: own });
       [parts, own] = [[], []];
     };
+    const isFree = OF_LIBRARY.test(within);
     for (; index < tokens.length; index += 1) {
       const token = tokens[index];
       if (token === undefined || token.kind === '}') break;
+      const before = parts.at(-1);
+      const name = nameIn(parts);
+      const ends = before !== undefined && !('kind' in before) && !isFree && !goesOn(name, within);
+      if (ends && token.kind !== ';') throw missingSemicolon(token);
       own.push(token);
       if (token.kind === '{') {
         index += 1;
-        parts.push(block(token, depth + 1));
+        parts.push(block(token, depth + 1, isFree ? within : name));
         own.push(...tokens.slice(index, index + 1));
       } else if (token.kind === ';') endStatement();
       else parts.push(token);
     }
-    endStatement();
     const end = tokens[index];
     if (opening !== undefined && end === undefined)
       throw new KeyFileError(opening, 'the block that begins here has no end');
     if (opening === undefined && end !== undefined)
       throw new KeyFileError(end, 'this brace closes no block');
+    const [unfinished] = own;
+    if (unfinished !== undefined && !isFree)
+      throw end === undefined
+        ? new KeyFileError(unfinished, 'the statement that begins here has no `;` at its end')
+        : missingSemicolon(end);
+    endStatement();
     return statements;
   };
-  return block(undefined, 0);
+  return block(undefined, 0, '');
+}
+
+function nameIn([first]: Statement['parts']): string {
+  return first !== undefined && 'kind' in first ? first.text : '';
+}
+
+function goesOn(name: string, within: string): boolean {
+  return GOES_ON.test(name) || (/^catalog-zones$/i.test(within) && /^zone$/i.test(name));
+}
+
+export function missingSemicolon(origin: Origin): KeyFileError {
+  return new KeyFileError(origin, 'a `;` is missing before what begins here');
 }
 
 /** Returns the words of a statement, without its blocks. */

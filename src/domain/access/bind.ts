@@ -24,6 +24,7 @@ import {
   type Statement,
 } from './bind-lists.ts';
 import { policyOf } from './bind-policy.ts';
+import { checkStatements } from './bind-syntax.ts';
 import { openPolicies, otherZones, referencesIn, undefinedKeys } from './bind-references.ts';
 
 /**
@@ -44,6 +45,7 @@ export function readBindAccess(
     return files;
   });
   const top = treeOf(tokens);
+  checkStatements(top);
   const views = named(top, 'view').filter((view) => isOfInternet(view));
   const keys = [
     ...keysIn(top, at),

@@ -1,6 +1,7 @@
 import type { ReadIncluded } from '../key-formats/reader.ts';
 import type { ServerConfiguration } from './access.ts';
 import { readBindAccess } from './bind.ts';
+import { readDhcpdAccess } from './dhcpd.ts';
 import { readKnotAccess } from './knot.ts';
 import { readNsdAccess } from './nsd.ts';
 
@@ -9,6 +10,7 @@ type AccessReader = (text: string, include: ReadIncluded, path: string) => Serve
 /** The readers of access lists, by the names of import formats that contain them. */
 export const ACCESS_READERS: Readonly<Record<string, AccessReader | undefined>> = {
   bind: readBindAccess,
+  dhcpd: readDhcpdAccess,
   knot: readKnotAccess,
   nsd: readNsdAccess,
 };

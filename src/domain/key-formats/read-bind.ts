@@ -1,4 +1,5 @@
 import { comparisonForm } from '../text/dns-name.ts';
+import { dhcpdClauses } from './read-dhcpd.ts';
 import {
   entryOf,
   KeyFileError,
@@ -41,8 +42,9 @@ export const bindClauses: KeyReader = {
     skipsFolders: false,
   },
   recognises: (text) =>
-    /(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text) ||
-    /(?:^|[\s;{}/])include\s+"[^"\n]*"\s*;/i.test(text),
+    !dhcpdClauses.recognises(text) &&
+    (/(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text) ||
+      /(?:^|[\s;{}/])include\s+"[^"\n]*"\s*;/i.test(text)),
   read(text, include, path = '') {
     const tokens = allTokens(text, include);
     const uses = controlUses(tokens);

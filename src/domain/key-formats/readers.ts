@@ -1,4 +1,5 @@
 import { bindClauses } from './read-bind.ts';
+import { dhcpdClauses } from './read-dhcpd.ts';
 import { knotSections } from './read-knot.ts';
 import { colonLines, pdnsutilLines } from './read-lines.ts';
 import { nsdSections } from './read-nsd.ts';
@@ -14,6 +15,7 @@ export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = {
   nsd: nsdSections,
   pdnsutil: pdnsutilLines,
   lines: colonLines,
+  dhcpd: dhcpdClauses,
 };
 
 /** Returns the name of the format that `text` appears to be in, or undefined. */

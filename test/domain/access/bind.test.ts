@@ -282,6 +282,59 @@ test('5,000 zones with the same list share it', () => {
   expect(new Set(read.map(({ lists }) => lists.transfer)).size).toBe(1);
 });
 
+const MISSING = 'a `;` is missing before what begins here';
+
+test.each([
+  ['an acl', `acl a { 10/8; }\n${zone('allow-transfer { key k; };')}`, 2],
+  ['a key', `key m { algorithm hmac-sha256; secret "${K}"; }\n${zone('')}`, 2],
+  ['options', `options { recursion no; }\n${zone('')}`, 2],
+  ['a zone', `zone "a" { type primary; }\n${zone('')}`, 2],
+  ['a zone of a view', `view v {\nzone "a" { type primary; }\n${zone('')} };`, 3],
+  ['a server', `server 192.0.2.1 { keys { k; }; }\n${zone('')}`, 2],
+  ['a list of a view', `view v { match-clients { any; }\n${zone('')} };`, 2],
+  ['a list of options', 'options { allow-transfer { none; }\nallow-update { key k; }; };', 2],
+  ['an inner list', zone('allow-transfer { !{ 10/8; }\nkey k; };'), 2],
+  ['a list before the end', zone('allow-transfer { key k; }\n'), 2],
+  ['a list before an include', zone('allow-transfer { key k; }\ninclude "x";'), 2],
+  ['an address', zone('allow-transfer { !192.0.2.1\nkey k; };'), 2],
+  ['a key in a list', zone('allow-transfer { key k\nkey l; };'), 2],
+  ['a key at the end of a list', zone('allow-transfer { key k\n};'), 2],
+  ['a file', zone('file "x"\nallow-transfer { key k; };'), 2],
+  ['a type', 'zone "a" { type primary\nfile "x"; };', 2],
+  ['a value', 'options { recursion no\nallow-transfer { none; }; };', 2],
+  ['an include', `include "x"\n${zone('')}`, 2],
+  ['a rule', zone('update-policy { grant k zonesub ANY\ngrant l zonesub ANY; };'), 2],
+  ['a policy', zone('update-policy local\nallow-transfer { key k; };'), 2],
+  ['controls', 'controls { inet * allow { any; } keys { k; }\n};', 2],
+])('a file without the semicolon behind %s is refused with the line', (_, text, line) => {
+  expect(() => readBindAccess(`${text}\n${keys}`)).toThrow(`line ${line}: ${MISSING}`);
+});
+
+test.each([
+  ['the end of the file', 'options { recursion no; }', 'line 1: the statement that begins here'],
+  ['a list without braces', zone('allow-transfer none;'), 'must be in braces'],
+  ['a word before a list', zone('allow-update any { key k; };'), 'does not belong before the list'],
+])('a file is refused that BIND refuses, too: %s', (_, text, message) => {
+  expect(() => readBindAccess(text)).toThrow(message);
+});
+
+test.each([
+  'controls { inet * port 953 allow { any; } keys { k; } read-only yes; unix "/run/c" perm 0600 owner 0 group 0 keys { k; }; };',
+  'options { response-policy { zone "rpz"; } max-policy-ttl 3; deny-answer-addresses { 10/8; } except-from { "a"; }; response-padding { any; } block-size 4; };',
+  'options { catalog-zones { zone "c" default-primaries port 53 { 192.0.2.1 key k; } in-memory yes; }; listen-on port 853 tls local-tls { any; }; };',
+  'options { check-names primary warn; dns64 64:ff9b::/96 { clients { any; }; }; rrset-order { class IN type A name "x" order random; }; query-source address * port *; allow-new-zones yes; };',
+  'options { dnstap-output file "x" size 5m versions 3; sortlist { { localhost; { 10/8; }; }; }; };',
+  'plugin query "x.so" { a { b; } c };',
+  'zone type in { type primary; file "x"; };\nzone options { type primary; file type; };',
+  'acl key { any; };',
+  zone('allow-transfer port 53 transport tcp { ! key l; !{ 10/8; }; key k; };'),
+  zone(
+    'also-notify port 53 { 192.0.2.1 port 53 key k; }; update-policy { grant k name grant A; };',
+  ),
+])('a file that BIND accepts is read: %s', (text) => {
+  expect(() => readBindAccess(`${keys}${text}`)).not.toThrow();
+});
+
 test('any text is read, or refused with the line of the fault and without its text', () => {
   const words = fc.constantFrom(
     '{',

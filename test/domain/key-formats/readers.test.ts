@@ -69,6 +69,19 @@ zone:
 const PDNSUTIL = `one.example. hmac-sha256. ${K}\ntwo. hmac-md5.sig-alg.reg.int. ${MD5}\n`;
 const LINES = `# for kdig\nhmac-sha256:one.example.:${K}\r\n\n  hmac-md5:two:${MD5}\n`;
 
+const DHCPD_CONF = `# key commented-out { algorithm hmac-md5; secret AAAA; }
+ddns-update-style standard;
+option domain-name "key out { }";
+key one.example. {
+  algorithm HMAC-SHA256;
+  secret ${K};
+}
+key "two" { secret "${MD5}"; algorithm hmac-md5; };
+key omapi { algorithm hmac-md5; secret ${MD5}; } omapi-key omapi;
+zone example.org. { primary 127.0.0.1; key one.example.; }
+subnet 192.0.2.0 netmask 255.255.255.0 { range 192.0.2.10 192.0.2.20; }
+`;
+
 /** For each format, a text with the keys one.example. and two, and the lines of both keys. */
 const TEXTS: Readonly<Record<string, readonly [text: string, lines: readonly [number, number]]>> = {
   bind: [NAMED_CONF, [6, 12]],
@@ -76,6 +89,7 @@ const TEXTS: Readonly<Record<string, readonly [text: string, lines: readonly [nu
   nsd: [NSD_CONF, [4, 8]],
   pdnsutil: [PDNSUTIL, [1, 2]],
   lines: [LINES, [2, 4]],
+  dhcpd: [DHCPD_CONF, [4, 8]],
 };
 
 const read = (format: string, text: string): Entry[] => IMPORT_FORMATS[format]?.read(text) ?? [];
@@ -103,7 +117,7 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
         secret: MD5,
       },
     });
-    expect(others).toEqual([]);
+    expect(others.filter((each) => !('leftOut' in each))).toEqual([]);
   });
 
   test('is detected', () => {

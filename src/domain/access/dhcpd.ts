@@ -1,0 +1,32 @@
+import { dhcpdKeys } from '../key-formats/read-dhcpd.ts';
+import type { ReadIncluded } from '../key-formats/reader.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import type { ServerConfiguration } from './access.ts';
+import { placesIn } from './ranges.ts';
+
+/**
+ * Reads the keys of ISC DHCP, which is a client: its keys open nothing there. `path` is the path of
+ * the text, for places. Throws `KeyFileError`.
+ */
+export function readDhcpdAccess(
+  text: string,
+  include?: ReadIncluded,
+  path = 'dhcpd.conf',
+): ServerConfiguration {
+  const { placeOf, read, unread } = placesIn(path, include);
+  const found = dhcpdKeys(text, read).flatMap(({ entry, use }) =>
+    'key' in entry ? [{ key: entry.key, place: placeOf(entry), use }] : [],
+  );
+  return {
+    keys: found.map(({ key, place }) => ({ key, place })),
+    zones: [],
+    references: found.map(({ key, place, use }) => ({
+      key: comparisonForm(key.name),
+      role: use === undefined ? ('requester' as const) : ('control' as const),
+      place,
+      text: use ?? 'ISC DHCP signs updates with this key',
+    })),
+    unread,
+    findings: [],
+  };
+}
