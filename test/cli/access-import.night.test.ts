@@ -126,6 +126,13 @@ zone a.example. { primary 127.0.0.1; key dhcp; }
     ]);
   });
 
+  test('prints the root zone as a dot', async () => {
+    const root = '{ type secondary; primaries { 192.0.2.1; }; file "x"; allow-transfer';
+    const text = `zone "." ${root} { any; }; };\nzone "b.example" ${root} { key one; }; };\n`;
+    const { out } = await importText(`${keyOf('one')}${text}`, '--dry-run');
+    expect(out).toContain('zones: warning: transfer of . needs no key from anywhere\n');
+  });
+
   test('prints rights before and after with --dry-run, and changes nothing', async () => {
     for (const name of ['a.example.', 'b.example.']) await zone(name);
     const { status, out } = await importText(CONFIGURATION, '--dry-run');

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { zoneText } from '../../domain/text/dns-name.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { Entries, FoldedEntries, Totals } from '../parts/import-report.tsx';
 import { Problem } from '../parts/notices.tsx';
@@ -171,7 +172,7 @@ function Changes({ plan, finish }: ChangesProps) {
         <FoldedEntries
           title="Zones in which no key gets a right"
           entries={absent}
-          show={visible}
+          show={(name) => visible(zoneText(name))}
           note={
             target.scope === 'ZONE' ? 'They are not the zone of the keys.' : 'Tsigil lacks them.'
           }
@@ -183,7 +184,8 @@ function Changes({ plan, finish }: ChangesProps) {
         entries={kept}
         show={({ key, right, zones: of, reason, place }) => (
           <>
-            <Name text={key} />: {right} of <Some names={of} />: {visible(`${reason} (${place})`)}
+            <Name text={key} />: {right} of <Some names={of.map(zoneText)} />:{' '}
+            {visible(`${reason} (${place})`)}
           </>
         )}
         isOpen
@@ -194,7 +196,7 @@ function Changes({ plan, finish }: ChangesProps) {
         entries={matrix?.open ?? []}
         show={({ right, zones: of, addresses }) => (
           <>
-            {right} of <Some names={of} /> from{' '}
+            {right} of <Some names={of.map(zoneText)} /> from{' '}
             {addresses === 'everyone' ? 'anywhere' : <Some names={addresses} />}
           </>
         )}

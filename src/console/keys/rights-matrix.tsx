@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { RightChange } from '../../domain/access/changes.ts';
+import { zoneText } from '../../domain/text/dns-name.ts';
 import { Name } from '../parts/text.tsx';
 
 const MAX_ROWS = 200;
@@ -64,7 +65,7 @@ export function RightsMatrix({ changes }: { changes: readonly RightChange[] }) {
 function HeadText({ name, more }: Head) {
   return (
     <>
-      <Name text={name} />
+      <Name text={zoneText(name)} />
       {more === 0 ? null : <span class="muted"> and {more.toLocaleString('en')} more</span>}
     </>
   );

@@ -305,7 +305,10 @@ function decisionsOf({ zone, scope }: Source, { templates, options }: Defaults) 
   return {
     type,
     policy: last([...defaults, ...own], 'update-policy'),
-    transfer: nearest('allow-transfer'),
+    // A mirror zone inherits no list, and refuses transfers without its own.
+    transfer: /^mirror$/i.test(type)
+      ? (last(own, 'allow-transfer') ?? last(defaults, 'allow-transfer'))
+      : nearest('allow-transfer'),
     update: nearest('allow-update'),
     forwarding: nearest('allow-update-forwarding'),
   };

@@ -64,6 +64,9 @@ export function readNsdAccess(
   const patterns = new Map<string, readonly NsdAttribute[]>();
   const lists = new Map<string, AccessList>();
   const namedBy = new Map<string, readonly string[]>();
+  const needsTls = sectionOf('server:').some((entry) =>
+    /^yes$/i.test(valueOf(entry, 'tls-auth-xfr-only:')),
+  );
   const zones: ZoneAccess[] = [];
   for (const entry of entries) {
     if (entry.section !== 'zone:' && entry.section !== 'pattern:') continue;
@@ -98,7 +101,7 @@ export function readNsdAccess(
       zones.push({
         name: comparisonForm(name),
         place: placeOf(entry),
-        lists: { transfer: listOf(attributes, lists, placeOf), update: undefined },
+        lists: { transfer: listOf(attributes, { lists, needsTls, placeOf }), update: undefined },
         named,
       });
   }
@@ -114,29 +117,43 @@ export function readNsdAccess(
   };
 }
 
-/** Returns the list of a zone. `lists` contains the lists of other zones, by their lines. */
+interface Sources {
+  /** The lists of other zones, by their lines. */
+  readonly lists: Map<string, AccessList>;
+  /** Whether the server demands TLS authentication for every transfer. */
+  readonly needsTls: boolean;
+  readonly placeOf: PlaceOf;
+}
+
+/** Returns the list of a zone. */
 function listOf(
   attributes: readonly NsdAttribute[],
-  lists: Map<string, AccessList>,
-  placeOf: PlaceOf,
+  { lists, needsTls, placeOf }: Sources,
 ): AccessList | undefined {
   const provided = attributes.filter(({ name }) => name === 'provide-xfr:');
   const [first] = provided;
   if (first === undefined) return undefined;
   const missing = attributes.find(({ name }) => name === 'include-pattern:')?.values[0];
   const id = JSON.stringify([missing, provided.map(({ values }) => values)]);
-  const list = lists.get(id) ?? accessList(provided.map(lineOf), placeOf(first), missing);
+  const list =
+    lists.get(id) ?? accessList(provided.map(lineOf), placeOf(first), { missing, needsTls });
   lists.set(id, list);
   return list;
 }
 
-function accessList(lines: readonly Line[], place: string, missing?: string): AccessList {
+function accessList(
+  lines: readonly Line[],
+  place: string,
+  { missing, needsTls }: { missing: string | undefined; needsTls: boolean },
+): AccessList {
   const keys = [...new Set(lines.flatMap(({ who }) => (NO_KEYS.includes(who) ? [] : [who])))];
   const inexpressible = new Map<string, string>();
   for (const { who, limit } of lines)
     if (limit !== undefined)
       for (const key of who === 'BLOCKED' ? keys : [who])
         inexpressible.set(key, `a line for this key has ${limit}`);
+  for (const key of needsTls ? keys : [])
+    inexpressible.set(key, 'the server permits transfers only with TLS (`tls-auth-xfr-only`)');
   for (const key of missing === undefined ? [] : keys)
     inexpressible.set(key, `the pattern '${missing}' was not read, and may refuse this key`);
   return {

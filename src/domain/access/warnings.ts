@@ -1,14 +1,14 @@
 import { isSameKey, type Key } from '../key-formats/key.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { comparisonForm, zoneText } from '../text/dns-name.ts';
 import { firstOf } from '../text/first-of.ts';
-import type { DefinedKey, Finding, Matrix, ServerConfiguration } from './access.ts';
+import { type DefinedKey, type Finding, type Matrix, type ServerConfiguration } from './access.ts';
 import { publicationOf } from './published-secrets.ts';
 
 const SHOWN_ZONES = 10;
 
 /** Returns the first names of a list of zones, and how many more there are. */
 export function zonesText(zones: readonly string[]): string {
-  return firstOf(zones, SHOWN_ZONES, String).join(', ');
+  return firstOf(zones, SHOWN_ZONES, zoneText).join(', ');
 }
 
 /**

@@ -113,3 +113,8 @@ function toAsciiLabel(label: string): string | undefined {
   const converted = domainToASCII(label);
   return converted.startsWith('xn--') && isLabel(converted) ? converted : undefined;
 }
+
+/** Returns the name of a zone in comparison form as text: the root zone is a dot. */
+export function zoneText(zone: string): string {
+  return zone === '' ? '.' : zone;
+}

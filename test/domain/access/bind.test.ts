@@ -141,6 +141,16 @@ test.each([
   ],
   ['the session key', `${closed}${zone('update-policy local;')}`, []],
   [
+    'a mirror zone, which inherits no list and is closed without one',
+    `options { allow-transfer { key k; any; }; };view v { allow-transfer { key k; }; zone z { type mirror; }; zone y { type mirror; allow-transfer { key l; }; }; zone x { type secondary; primaries { 192.0.2.1; }; }; };`,
+    ['l transfer y', 'k transfer x'],
+  ],
+  [
+    'a mirror zone with a template',
+    `${closed}template t { type mirror; allow-transfer { key k; }; };zone z { template t; };zone y { type mirror; };`,
+    ['k transfer z'],
+  ],
+  [
     'updates that a secondary forwards',
     `${closed}zone z { type secondary; primaries { 192.0.2.1; }; allow-update-forwarding { key k; }; };`,
     ['k update z: the server forwards updates of this zone to its primary'],

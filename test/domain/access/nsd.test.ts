@@ -75,6 +75,22 @@ test.each([
   else expect(lines).toEqual(expected);
 });
 
+test.each([
+  ['tls-auth-xfr-only: yes', 'left'],
+  ['tls-auth-xfr-only: "yes"', 'left'],
+  ['tls-auth-port: 854\n  tls-auth-xfr-only: YES', 'left'],
+  ['tls-auth-port: 854', 'granted'],
+  ['tls-auth-xfr-only: no', 'granted'],
+])('no grant follows if every transfer needs TLS: `%s`', (server, expected) => {
+  const zone = 'zone:\n  name: x\n  provide-xfr: 0.0.0.0/0 K1.\n  provide-xfr: ::/0 K1.\n';
+  const kept =
+    'left: k1 x (the server permits transfers only with TLS (`tls-auth-xfr-only`); nsd.conf:';
+  const wanted = expected === 'left' ? expect.stringContaining(kept) : 'k1 transfer x';
+  // The section `server:` counts wherever it stands.
+  expect(linesOf(`server:\n  ${server}\n${zone}`)).toEqual([wanted]);
+  expect(linesOf(`${zone}server:\n  ${server}\n`)).toEqual([wanted]);
+});
+
 const PATTERNS = `pattern:
   name: everyone
   provide-xfr: 0.0.0.0/0 K1.
