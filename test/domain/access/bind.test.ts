@@ -345,6 +345,41 @@ test.each([
   expect(() => readBindAccess(`${keys}${text}`)).not.toThrow();
 });
 
+test.each([
+  ['deny k zonesub ANY; grant k zonesub ANY;', []],
+  ['deny k zonesub ANY; grant * zonesub ANY;', [`l update z.example: ${EVERY}`]],
+  ['deny k subdomain Z.example. ANY; grant k zonesub ANY;', []],
+  ['deny k subdomain example ANY; grant k zonesub ANY;', []],
+  ['deny * wildcard * ANY; grant k zonesub ANY;', []],
+  ['deny k wildcard *.example ANY; grant k name z.example A;', []],
+  ['deny k wildcard *.z.example ANY; grant k zonesub ANY;', [`k update z.example: ${LIMITED}`]],
+  ['deny k name x.z.example A; grant k zonesub ANY;', [`k update z.example: ${LIMITED}`]],
+  ['deny k name x.z.example ANY; grant k name x.z.example A;', []],
+  ['deny k subdomain x.z.example ANY; grant k name y.x.z.example A;', []],
+  [
+    'deny k subdomain x.z.example A; grant k name y.x.z.example A TXT;',
+    [`k update z.example: ${LIMITED}`],
+  ],
+  ['deny k zonesub A TXT; grant k zonesub TXT;', []],
+  ['deny k zonesub; grant k zonesub A;', []],
+  ['deny k zonesub; grant k zonesub ANY;', [`k update z.example: ${LIMITED}`]],
+  ['deny k zonesub; grant k zonesub NS;', [`k update z.example: ${LIMITED}`]],
+  ['deny k zonesub ANY; grant k self k; grant k selfsub k ANY;', []],
+  ['deny k self . ANY; grant k self . A;', []],
+  ['deny l zonesub ANY; grant k zonesub ANY;', ['k update z.example']],
+  ['deny * tcp-self . ANY; grant k zonesub ANY;', [`k update z.example: ${LIMITED}`]],
+  ['deny * krb5-self . ANY; grant k zonesub ANY;', ['k update z.example']],
+  ['grant k zonesub ANY; deny k zonesub ANY;', ['k update z.example']],
+  ['grant k zonesub ANY(5);', [`k update z.example: ${LIMITED}`]],
+  ['grant k subdomain example ANY;', ['k update z.example']],
+])('the rules of update-policy count in their order: %s', (rules, expected) => {
+  const text = `${closed}${zone(`update-policy { ${rules} };`, 'z.example')}`;
+  expect(linesOf(`${keys}${text}`)).toEqual(expected);
+  const { kept } = matrixOf(readBindAccess(`${keys}${text}`));
+  // What a key may do for some requests can be widened.
+  expect(kept.every(({ partial }) => partial)).toBe(true);
+});
+
 test('any text is read, or refused with the line of the fault and without its text', () => {
   const words = fc.constantFrom(
     '{',
