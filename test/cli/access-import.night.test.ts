@@ -179,6 +179,61 @@ two\tupdate\ta.example\ta.example
     expect((await grants()).one).toEqual([['transfer', 'a.example.,b.example.']]);
   });
 
+  test.each([
+    [
+      `controls { inet 127.0.0.1 allow { any; } keys { one; }; };\n${keyOf('one')}`,
+      'this key controls the server',
+    ],
+    [
+      `options { session-keyname one; };\n${keyOf('one')}`,
+      'the server replaces this key at each start',
+    ],
+    [
+      `view a { ${keyOf('one')} };view b { match-clients { key one; }; ${keyOf('one', 1)}${zoneOf('b.example', '')}};\n`,
+      'the configuration has different keys with this name',
+    ],
+  ])(
+    'refuses --widen of a key that the import leaves out, and changes nothing',
+    async (text, reason) => {
+      const list = zoneOf('a.example', 'allow-transfer { !10/8; key one; };');
+      const whole = text.startsWith('view')
+        ? text.replace('view a { ', `view a { ${list}`)
+        : text + list;
+      const { status, out, err } = await importText(whole, '--widen', 'one', '--create-zones');
+      expect([status, out, err]).toEqual([
+        2,
+        '',
+        `tsigil: Cannot use --widen with 'one': the import gives this key no right, because ${reason}. Omit --widen.\n`,
+      ]);
+      expect(await grants()).toEqual({});
+    },
+  );
+
+  test('widens what a limited refusal of Knot DNS leaves, and shows it as limited before', async () => {
+    await zone('a.example.');
+    const text = `key:
+  - id: one
+    algorithm: hmac-sha256
+    secret: ${SECRETS[0] ?? ''}
+acl:
+  - id: not-mx
+    key: one
+    action: update
+    update-type: [MX]
+    deny: on
+  - id: rest
+    key: one
+    action: update
+zone:
+  - domain: a.example
+    acl: [not-mx, rest]
+`;
+    const { out } = await importText(text, '--dry-run');
+    expect(out).toContain('one\tupdate\tlimited: a.example\tnone\n');
+    expect((await importText(text, '--widen', 'one')).status).toBe(0);
+    expect(await grants()).toEqual({ one: [['update', 'a.example.']] });
+  });
+
   test('a key that only signs requests opens nothing', async () => {
     await zone('a.example.');
     const text = `${keyOf('one')}server 192.0.2.1 { keys { one; }; };\n`;

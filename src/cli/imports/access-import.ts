@@ -1,4 +1,5 @@
 import {
+  leftOutReason,
   matrixOf,
   type Finding,
   type KeptRow,
@@ -58,6 +59,14 @@ export async function planAccess(
   const widened = new Set(widen.map(comparisonForm));
   const isWidened = ({ key, partial }: KeptRow) => partial && widened.has(key);
   const wide = matrix.kept.filter(isWidened);
+  for (const key of widen) {
+    const reason = leftOutReason(configuration, key);
+    if (reason !== undefined)
+      throw new CommandError(
+        EXIT.usage,
+        `Cannot use --widen with '${key}': the import gives this key no right, because ${reason}. Omit --widen.`,
+      );
+  }
   const unknown = widen.find((key) => !wide.some((row) => row.key === comparisonForm(key)));
   if (unknown !== undefined)
     throw new CommandError(

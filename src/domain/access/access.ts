@@ -283,6 +283,11 @@ function definitionsOf({ keys, references }: ServerConfiguration) {
   return found;
 }
 
+/** Returns why a key must not become a grant in any zone, or undefined. */
+export function leftOutReason(configuration: ServerConfiguration, key: string): string | undefined {
+  return definitionsOf(configuration).get(comparisonForm(key))?.leftOut;
+}
+
 /** Every reason names them. */
 const SHOWN_FILES = 5;
 

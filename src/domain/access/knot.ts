@@ -184,10 +184,13 @@ function accessList(
     place,
     permits(requester) {
       if (automatic.some((remote) => isMatch(remote, requester, false))) return true;
-      for (const { matches: wanted, actions, denies } of rules) {
+      for (const rule of rules) {
+        const { matches: wanted, actions, denies } = rule;
         if (!wanted.some((match) => isMatch(match, requester, denies))) continue;
-        if (actions === undefined) return false;
-        if (actions.includes(right)) return !denies;
+        const refuses = actions === undefined || (denies && actions.includes(right));
+        // A limited refusal leaves the other requests to the rules behind it.
+        if (refuses && limitOf(right, rule) === undefined) return false;
+        if (!refuses && actions.includes(right)) return true;
       }
       return false;
     },
@@ -218,14 +221,25 @@ function limitsOf(
   keys: readonly string[],
 ): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const { matches, actions, denies, limits } of rules) {
-    const limit = limits.find((each) => right === 'update' || !each.startsWith('update-'));
-    if (limit === undefined || actions?.includes(right) === false) continue;
-    const named = matches.flatMap((match) => match.keys);
-    for (const key of named.length === 0 && denies ? keys : named)
-      found.set(key, `a rule for this key has '${limit}'`);
+  const decided = new Set<string>();
+  for (const rule of rules) {
+    if (rule.actions?.includes(right) === false) continue;
+    const limit = limitOf(right, rule);
+    for (const match of rule.matches) {
+      const named = match.keys.length === 0 && rule.denies ? keys : match.keys;
+      for (const key of named) {
+        if (decided.has(key)) continue;
+        if (limit !== undefined) found.set(key, `a rule for this key has '${limit}'`);
+        else if (match.ranges === undefined) decided.add(key);
+      }
+    }
   }
   return found;
+}
+
+/** Returns an item because of which a rule decides only about some requests for a right. */
+function limitOf(right: Right, { limits }: Rule): string | undefined {
+  return limits.find((each) => right === 'update' || !each.startsWith('update-'));
 }
 
 function remoteOf(entry: KnotEntry): Remote {

@@ -105,6 +105,56 @@ describe('the rules of a zone', () => {
   });
 });
 
+describe('a refusal of some updates', () => {
+  const limited = (item: string, line = 18) =>
+    left('update', `a rule for this key has '${item}'`, line);
+  test.each([
+    ['key: k1; action: update; update-type: [TXT]; deny: on', 'key: k1; action: update', true],
+    ['key: k1; action: update; update-owner: key; deny: on', 'key: k1; action: update', true],
+    ['action: update; update-type: [A]; deny: on', 'key: k1; action: update', true],
+    ['key: k1; update-type: [A]; deny: on', 'key: k1; action: update', true],
+    ['key: k1; action: update; protocol: udp; deny: on', 'key: k1; action: update', true],
+    ['key: k1; action: update; update-type: [A]; deny: on', 'key: k2; action: transfer', false],
+    [
+      'key: k1; action: update; update-type: [A]; deny: on',
+      'key: k1; action: update; deny: on',
+      false,
+    ],
+  ])('leaves the others to the rules behind it: %s, then %s', (a, b, partial) => {
+    const { kept, rows } = matrixOf(readKnotAccess(KEYS + rules(a, b)));
+    expect(rows.filter(({ key }) => key === 'k1')).toEqual([]);
+    expect(kept.map((row) => [row.key, row.right, row.partial])).toEqual([
+      ['k1', 'update', partial],
+    ]);
+  });
+
+  test.each([
+    [
+      'key: k1; action: [update, transfer]; update-type: [TXT]; deny: on',
+      'key: k1; action: [update, transfer]',
+      [limited('update-type', 19)],
+    ],
+    // The first rule that matches decides.
+    [
+      'key: k1; action: update',
+      'key: k1; action: update; update-type: [TXT]; deny: on',
+      ['k1 update example.org'],
+    ],
+    [
+      'key: k1; address: 192.0.2.1; action: update',
+      'key: k1; action: update; update-type: [TXT]',
+      [limited('update-type', 19)],
+    ],
+    [
+      'key: k2; action: update; update-type: [TXT]; deny: on',
+      'key: [k1, k2]; action: update',
+      ['k1 update example.org', left('update', "a rule for this key has 'update-type'", 19, 'k2')],
+    ],
+  ])('%s, then %s', (a, b, expected) => {
+    expect(linesOf(rules(a, b))).toEqual(expected);
+  });
+});
+
 const REMOTE = `remote:
   - id: r
     address: [ 192.0.2.1@53, 2001:db8::1 ]
