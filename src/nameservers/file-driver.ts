@@ -23,11 +23,12 @@ import {
   unmet,
   type Difference,
   type Driver,
+  type KeyProblem,
   type Requirement,
 } from './driver.ts';
 import { readKeysOf, type FileServer, type Loaded, type StampForm } from './file-server.ts';
 import { createIncludeFile, withoutHeader, type FileOptions } from './include-file.ts';
-import { createServerConfiguration } from './server-configuration.ts';
+import { createServerConfiguration, type Unplaced } from './server-configuration.ts';
 import { newSlicer } from './slices.ts';
 
 /**
@@ -86,6 +87,9 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
   const configuration = createServerConfiguration(server, options.file);
 
+  /** Why it is not known from where the server has keys of Tsigil, if the last pass found such keys. */
+  let unplaced: Unplaced | undefined;
+
   /** The names that the server refused, because its configuration has other keys with them. */
   let refused: ReadonlySet<string> = new Set();
 
@@ -141,6 +145,10 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     };
     const isTaken = (key: DesiredKey) => server.isReserved?.(key.name) === true || isOthers(key);
     const taken = wanted.filter(isTaken);
+    unplaced =
+      definitions === undefined && taken.some((key) => isLoadedSame(loaded, key))
+        ? await configuration.unplaced(loaded, signal)
+        : undefined;
     const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));
     await nextIfOver(slicer);
     const names = new Set(wanted.map(({ name }) => name));
@@ -227,7 +235,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     last = { content, keys };
     try {
       await server.load(signal);
-      if (!(await server.inspect(signal)).has(content, keys)) throw notIncluded();
+      if (!(await server.inspect(signal)).has(content, keys)) throw notLoaded();
       digest = digestOf(content);
       return new Set();
     } catch (error) {
@@ -300,6 +308,16 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     return true;
   };
 
+  const takenProblem = ({ loaded }: Plan, key: DesiredKey): KeyProblem =>
+    unplaced === undefined || !isLoadedSame(loaded, key)
+      ? nameTaken(brand, key)
+      : { id: key.id, code: 'name_taken', message: `${unplaced.message} ${unplaced.hint}` };
+
+  const notLoaded = () =>
+    unplaced === undefined
+      ? notIncluded()
+      : new DriverError('not_included', unplaced.message, unplaced.hint);
+
   const notIncluded = () =>
     new DriverError(
       'not_included',
@@ -312,7 +330,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       await recheckRefused(signal, new Set());
       for (let isFirst = true; ; isFirst = false) {
         const planned = await plan(state, owned, signal);
-        const problems = planned.taken.map((key) => nameTaken(brand, key));
+        const problems = planned.taken.map((key) => takenProblem(planned, key));
         const names = planned.disabled.map(({ name }) => name);
         const disabled = names.length === 0 ? {} : { disabled: names };
         if (planned.prepared !== undefined) {
@@ -387,6 +405,9 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     printed: (signal, zones) => server.printed(signal, zones),
     async files(signal) {
       const main = await configuration.main(signal);
+      const loaded = await server.inspect(signal).catch(() => undefined);
+      const fault = loaded && (await configuration.unplaced(loaded, signal));
+      if (fault !== undefined) throw new DriverError('not_permitted', fault.message, fault.hint);
       const { format, checker } = server;
       const load = () => server.load(AbortSignal.timeout(LOAD_MS));
       const plain = (content: string) => withoutHeader(content).replace(stampForm.pattern, '');
@@ -444,9 +465,17 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     if (reason !== undefined)
       return [unmet(requirement, { message: reason, hint: preparedHint(id) })];
     return [
-      loaded.has(content, keys) ? { requirement, ok: true } : unmet(requirement, notIncluded()),
+      loaded.has(content, keys) ? { requirement, ok: true } : unmet(requirement, notLoaded()),
     ];
   }
+}
+
+/** Returns whether a server has loaded a key with the same name, algorithm and secret. */
+function isLoadedSame(loaded: Loaded, key: Key): boolean {
+  return (
+    loaded.names()?.has(key.name) === true &&
+    loaded.has('', new Map([[key.name, canonicalKey(key)]]))
+  );
 }
 
 /** Returns a server whose commands fail with `timeout` if the program does not respond in time. */

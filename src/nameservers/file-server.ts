@@ -49,6 +49,8 @@ export interface FileServer {
    * loaded them or not. Needed with `duplicates`.
    */
   configured?(signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** The option with the path of the main configuration file, if the server does not state it. */
+  readonly configurationOption?: string;
   /** Returns the main configuration file, or undefined if the server does not show it. */
   configurationFile(signal: AbortSignal): Promise<string | undefined>;
   /** Reads the configuration of the running server, as `Driver.printed` does. */
@@ -76,7 +78,7 @@ export interface Loaded {
   /**
    * Returns the names of all keys in comparison form, or undefined if the server does not list them.
    */
-  names(): Pick<ReadonlySet<string>, 'has'> | undefined;
+  names(): Pick<ReadonlySet<string>, 'has' | 'size'> | undefined;
   /**
    * Returns whether the server has loaded this content. `certain` is false if the server shows only
    * that it has the keys.

@@ -1,11 +1,20 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
 import { canonicalKey, isSameKey, type Key } from '../domain/key-formats/key.ts';
 import type { Entry, Origin } from '../domain/key-formats/reader.ts';
+import { faultOf } from '../net/faults.ts';
 import { readConfiguration, type ConfigurationFiles } from './configuration-files.ts';
 import type { KeyReferences } from './driver.ts';
 import type { FileServer, Loaded } from './file-server.ts';
 
 /** The keys that the configuration of a server defines outside the file, by name. */
 type Definitions = ReadonlyMap<string, { readonly key: Key; readonly origin: Origin }>;
+
+/** Why the configuration of a server does not show where its keys are from, and what to do. */
+export interface Unplaced {
+  readonly message: string;
+  readonly hint: string;
+}
 
 /** What the files of a name server say besides Tsigil's file, as far as this process can read them. */
 export function createServerConfiguration(server: FileServer, own: string) {
@@ -98,6 +107,28 @@ export function createServerConfiguration(server: FileServer, own: string) {
     return isRead;
   };
 
+  /**
+   * Returns why the configuration does not show which keys the server has from it, and what to do, as
+   * far as an option names it. Returns undefined if it does.
+   */
+  const unplaced = async (loaded: Loaded, signal: AbortSignal): Promise<Unplaced | undefined> => {
+    const { configurationOption: option } = server;
+    const files = await filesOf(signal);
+    if (option === undefined || main === undefined) return undefined;
+    const hint = `Set the option \`${option}\` to the configuration with which ${program} runs, which this process must be able to read.`;
+    if (files === undefined) return { message: `${await unreadText(main)}.`, hint };
+    const { text, include, ownPaths } = files;
+    let keys: Definitions;
+    try {
+      keys = definitionsIn(server.readKeys(text, include));
+    } catch {
+      return undefined;
+    }
+    if (ownPaths.size > 0 || isOfServer(keys, loaded) || loaded.names()?.size === 0)
+      return undefined;
+    return { message: `'${main}' defines none of the keys that ${program} has.`, hint };
+  };
+
   return {
     /** Returns the path of the main configuration file. Throws `DriverError`. */
     main: async (signal: AbortSignal) => (main ??= await server.configurationFile(signal)),
@@ -110,7 +141,16 @@ export function createServerConfiguration(server: FileServer, own: string) {
       mayBeOld && found !== undefined ? found.references : references(signal),
 
     definitions,
+    unplaced,
   };
+}
+
+/** Returns that a configuration cannot be read, and why, as a clause. */
+async function unreadText(main: string): Promise<string> {
+  return access(main, constants.R_OK).then(
+    () => `A file that '${main}' includes cannot be read`,
+    (error: unknown) => `'${main}' cannot be read: ${faultOf(error).message}`,
+  );
 }
 
 function definitionsIn(entries: readonly Entry[]): Definitions {

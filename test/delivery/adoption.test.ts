@@ -190,6 +190,46 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       await untilLive(service);
     });
 
+    test.runIf(brand.name !== 'BIND').each([
+      ['does not exist', undefined, 'cannot be read: no such file or folder.'],
+      ['is of another server', '# nothing\n', 'defines none of the keys that '],
+    ])(
+      'check and adopt name a configuration that %s, and the option, and advise nothing else',
+      async (_, content, problem) => {
+        await service.close();
+        const elsewhere = join(temporaryFolder(), 'elsewhere.conf');
+        if (content !== undefined) writeFileSync(elsewhere, content);
+        const own = join(temporaryFolder(), 'tsigil.conf');
+        const local = { ...brand.options(server), file: own, configurationFile: elsewhere };
+        const given = delivering({ entry: { ...server.entry, local } });
+        service = await startTestService(given);
+        await createZones(service, HAND_ZONES);
+        const file = join(server.folder, brand.main);
+        const target = ['--scope', 'POOL', '--resource-id', POOL_ID];
+        expect((await run('tsigkey', 'import', file, ...target)).status).toBe(0);
+        await expect
+          .poll(() => shownServer(service), { timeout: 30_000 })
+          .toMatchObject({ state: 'failed', error_code: 'name_taken' });
+        const advice = `'${elsewhere}' ${problem}`;
+        const runThere = (...argv: string[]) =>
+          tsigil(
+            temporaryFolder(),
+            { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...given },
+            ...argv,
+          );
+        for (const [command, code] of [
+          ['check', 1],
+          ['adopt', 3],
+        ] as const) {
+          const { status, out, err } = await runThere('nameserver', command, 'ns1');
+          expect([command, status]).toEqual([command, code]);
+          expect(out + err).toContain(advice);
+          expect(out + err).toContain('Set the option `configurationFile` to the configuration');
+          expect(out + err).not.toMatch(/rename|delete|remove|--none|gain/i);
+        }
+      },
+    );
+
     nightly('release refuses an include by a pattern, and replaces one by a link', async () => {
       await importKeys();
       const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');

@@ -32,6 +32,7 @@ export function knotFile(controlSocket: string, configurationFile: string): File
     render,
     lists: listsIn,
     printed: (signal) => printedByKnot(controlSocket, signal),
+    configurationOption: 'configurationFile',
     configurationFile: () => Promise.resolve(configurationFile),
     // Knot DNS refuses a configuration in which a key is missing.
     references: (text, include, path) =>

@@ -105,6 +105,7 @@ export const nsd = defineDriver({
         const added = zonesAdded(await run('zonestatus', signal), checked);
         return { format: 'nsd', program: 'nsd-checkconf -v', text: checked + added };
       },
+      configurationOption: 'configurationFile',
       configurationFile: () => Promise.resolve(given.configurationFile),
       // NSD refuses a configuration in which a key is missing.
       references: (text, include, path) =>

@@ -237,21 +237,32 @@ async function checkLacking(
   const rows = await deliveries.deliveries(id);
   const lacking = rows.filter((row) => !isOnServer(row));
   const refused = rows.filter(({ state, error }) => state === 'delivered' && error !== null);
+  // The message about a name that is taken says what to do.
+  const isTaken = lacking.every(({ error }) => error?.code === 'name_taken');
+  const hint = isTaken ? null : 'Rename, correct or delete these keys.';
   return [
-    ...unmetByKeys(HAS_KEYS, 'It lacks ', lacking, 'Rename, correct or delete these keys.'),
+    ...unmetByKeys(HAS_KEYS, 'It lacks ', lacking, hint),
     ...unmetByKeys(ADMITS_KEYS, '', refused, 'Change the lists of the zones, or limit these keys.'),
   ];
 }
 
+/** Returns the requirement that these keys do not meet, with their names by the reason. */
 function unmetByKeys(
   requirement: string,
   start: string,
   rows: readonly Delivery[],
-  hint: string,
+  hint: string | null,
 ): readonly ShownRequirement[] {
   if (rows.length === 0) return [];
-  const reasons = firstOf(rows, MAX_LACKING, ({ keyName, error }) => {
-    return `'${keyName}': ${error?.message ?? ''}`;
+  const byMessage = new Map<string, string[]>();
+  for (const { keyName, error } of rows) {
+    const message = error?.message ?? '';
+    const names = byMessage.get(message) ?? [];
+    names.push(`'${keyName}'`);
+    byMessage.set(message, names);
+  }
+  const reasons = firstOf([...byMessage], MAX_LACKING, ([message, names]) => {
+    return `${firstOf(names, MAX_LACKING, String).join(', ')}: ${message}`;
   });
   return [{ requirement, ok: false, problem: start + reasons.join(' '), hint }];
 }
