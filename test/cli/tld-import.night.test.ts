@@ -132,6 +132,33 @@ describe('published lists', () => {
   });
 });
 
+describe('the output of a client', () => {
+  test.each([
+    ['csv', 'Read as csv with a header: 1 entries'],
+    ['json', 'Read as json: 1 entries'],
+  ])('tld list -f %s is imported', async (format, read) => {
+    const listed = await finish(
+      start(process.execPath, [PROGRAM, 'tld', 'list', '-f', format]),
+      '',
+    );
+    const { status, out } = await tldImport([file('listed', listed.out.trimEnd())]);
+    expect([status, out]).toEqual([
+      0,
+      `${read}\n0 added, 1 unchanged, 0 updated, 0 removed, 0 refused\n`,
+    ]);
+  });
+
+  test.each(['table', 'value', 'yaml'])('tld list -f %s is refused', async (format) => {
+    const listed = await finish(
+      start(process.execPath, [PROGRAM, 'tld', 'list', '-f', format]),
+      '',
+    );
+    const { status, out } = await tldImport([file('listed', listed.out.trimEnd())]);
+    expect([status, out]).toEqual([1, expect.stringContaining('0 added, 0 unchanged') as string]);
+    expect(await names()).toEqual(['first']);
+  });
+});
+
 describe('refused lines', () => {
   const LINES = [
     'com,"Commercial',

@@ -149,6 +149,76 @@ describe('csv', () => {
   });
 });
 
+const ID = '0b7e2c1a-5f7d-4c7c-9c3e-2f1d8a6b4c90';
+
+describe('the output of a client', () => {
+  const shown = (format: (typeof LIST_FORMATS)[number], text: string, delimiter = ',') => {
+    const { entries, refused } = read(format, text, { delimiter });
+    return [
+      ...entries.map(({ line, name, description }) => `${line} ${name} ${description ?? '-'}`),
+      ...refused.map(({ line, text: quoted, reason }) => `${line} ${quoted}: ${reason}`),
+    ];
+  };
+
+  test.each([
+    [`"id","name","description"\n"${ID}","com","Commercial"\n"${ID}","net",""\n`, ','],
+    ['"name","description"\n"com","Commercial"\n"net","None"\n', ','],
+    ['name,description\ncom,Commercial\nnet,None\n', ','],
+    ['\uFEFFName;Description\r\ncom;Commercial\r\nnet;\r\n', ';'],
+    [`description\tid\tname\nCommercial\t${ID}\tcom\n\t${ID}\tnet\n`, '\t'],
+    [`id,name,description,created_at\n${ID},com,Commercial,x\n${ID},net,None,x\n`, ','],
+  ])('csv: a header is recognised, and is no entry: %j', (text, delimiter) => {
+    expect(detectFormat(text, delimiter)).toBe('csv');
+    expect(shown('csv', text, delimiter)).toEqual(['2 com Commercial', '3 net -']);
+    expect(read('csv', text, { delimiter }).hasHeader).toBe(true);
+  });
+
+  test.each([
+    ['"name"\n"com"\n"net"\n', ['2 com -', '3 net -']],
+    ["name,description\ncom,'=1+1\n", ['2 com =1+1']],
+    ['id,name\nnot-an-id,com,Commercial\n', ['2 com: the line has 3 fields instead of 2']],
+    ['id,description\n1,Commercial\n', ['1 id,description: the header names no column `name`']],
+    ['name\ncom,x\n', ['2 com x', `1 name: this may be a header`]],
+    // The second field is a description.
+    ['name,For people\nnet,x\n', ['1 name For people', '2 net x']],
+    [`${ID},com\nnet,x\n`, ['2 net x', `1 ${ID}: this is an id instead of a name`]],
+  ])('csv: %j', (text, expected) => {
+    const found = shown('csv', text).map((line) => line.replace(/;.*/, ''));
+    expect(found).toEqual(expected);
+  });
+
+  test.each([
+    [
+      `[\n  { "id": "${ID}", "name": "com", "description": "a \\"name\\" {" },\n\n  { "description": null, "name": "рф" }\n]`,
+      ['2 com a "name" {', '4 xn--p1ai -'],
+    ],
+    [
+      '{"tlds": [\n{"name": "com", "links": {}},\n{"name": "net"}], "links": {}}',
+      ['2 com -', '3 net -'],
+    ],
+    ['[{"name": "com"},\n{"id": "x"}]', ['1 com -', '2 {"id":"x"}: the member `name` is missing']],
+    ['[]', []],
+    ['[{"name": "com"}', ['1 [{"name": "com"}: the file is not JSON']],
+    ['{"name": "com"}', ['1 {"name": "com"}: the file is not a list of top-level domains']],
+  ])('json: %j', (text, expected) => {
+    expect(detectFormat(text, ',')).toBe('json');
+    expect(shown('json', text)).toEqual(expected);
+  });
+
+  test('plain: a header is refused, and the top-level domain of the same name is not', () => {
+    expect(shown('plain', 'Name\ncom\n')).toEqual([
+      '2 com -',
+      '1 Name: this may be a header; if it is the top-level domain, write it behind another one',
+    ]);
+    expect(shown('plain', 'com\nname\n')).toEqual(['1 com -', '2 name -']);
+    expect(shown('plain', 'name\n')).toEqual(['1 name -']);
+    expect(shown('plain', `com\n${ID}\n`)).toEqual([
+      '1 com -',
+      `2 ${ID}: this is an id instead of a name`,
+    ]);
+  });
+});
+
 describe('plain and iana', () => {
   test('ignores comments, blanks, and dots at either end of a name, and converts names to A-labels', () => {
     const { entries } = read(

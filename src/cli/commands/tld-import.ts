@@ -55,7 +55,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('import')
     .description(
-      "create top-level domains from a list: Designate's CSV, IANA's list, the Public Suffix List, or one name per line",
+      "create top-level domains from a list: Designate's CSV, the output of a client, IANA's list, the Public Suffix List, or one name per line",
     )
     .argument('[file]', 'file to read, or - for standard input')
     .addOption(
@@ -99,7 +99,8 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     const format = flags.format ?? detectFormat(text, flags.delimiter);
     const list = readTldList(text, format, flags);
     const more = list.leftOut === 0 ? '' : `, ${list.leftOut} lines skipped`;
-    terminal.out.write(`Read as ${format}: ${countOf(list)} entries${more}\n`);
+    const header = list.hasHeader === true ? ' with a header' : '';
+    terminal.out.write(`Read as ${format}${header}: ${countOf(list)} entries${more}\n`);
     if (countOf(list) === 0) throw new CommandError(EXIT.refused, `'${file}' contains no entries`);
     const work = { connection: await connect(flags, terminal), list, flags, terminal, confirm };
     await (flags.replace === true || flags.allOrNothing === true
@@ -109,6 +110,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
   addExamples(withConnectionFlags(withSourceFlags(command)), [
     'tsigil tld import tlds-alpha-by-domain.txt',
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
+    'openstack tld list -f csv | tsigil tld import -',
     {
       command: "tsigil tld import export.csv --delimiter ';' --replace",
       purpose: 'show the changes and ask for confirmation',

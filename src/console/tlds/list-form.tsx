@@ -15,6 +15,7 @@ export const FORMAT_WORDS: Readonly<Record<ListFormat, string>> = {
   iana: 'List of IANA',
   psl: 'Public Suffix List',
   plain: 'One name on each line',
+  json: 'JSON of a client',
 };
 
 const SECTION_WORDS = { icann: 'ICANN', private: 'Private', all: 'Both' };

@@ -23,6 +23,8 @@ export interface TldList {
   readonly refused: readonly RefusedLine[];
   /** The number of lines with a domain name that the caller or the format excludes. */
   readonly leftOut: number;
+  /** Whether the first line names columns. */
+  readonly hasHeader?: boolean;
 }
 
 /** One line of a text, without its line ending. */

@@ -1,9 +1,10 @@
 import { withoutFinalDot } from '../text/dns-name.ts';
-import { readDesignateCsv } from './designate-csv.ts';
+import { readCsv } from './designate-csv.ts';
 import { asciiForm, linesOf, withoutRepeats, type ListEntry, type TldList } from './list.ts';
+import { readJsonList } from './read-json.ts';
 import { readPublicSuffixList, type PublicSuffixOptions } from './public-suffix.ts';
 
-export const LIST_FORMATS = ['csv', 'iana', 'psl', 'plain'] as const;
+export const LIST_FORMATS = ['csv', 'iana', 'psl', 'plain', 'json'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
 
 export interface ListOptions extends PublicSuffixOptions {
@@ -17,12 +18,13 @@ export interface ListOptions extends PublicSuffixOptions {
  */
 export function readTldList(text: string, format: ListFormat, options: ListOptions): TldList {
   const readers: Readonly<Record<ListFormat, () => TldList>> = {
-    csv: () => readDesignateCsv(text, options.delimiter),
+    csv: () => readCsv(text, options.delimiter),
     iana: () => readIanaList(text),
     psl: () => readPublicSuffixList(text, options),
     plain: () => readPlainList(text),
+    json: () => readJsonList(text),
   };
-  return withoutRepeats(withoutOverlong(readers[format]()));
+  return withoutRepeats(withoutUnfit(readers[format](), format));
 }
 
 /**
@@ -31,22 +33,37 @@ export function readTldList(text: string, format: ListFormat, options: ListOptio
  */
 const MAX_CHARACTERS = 2000;
 
-function withoutOverlong(list: TldList): TldList {
-  const isOverlong = ({ name, description = '' }: ListEntry) =>
-    name.length + description.length > MAX_CHARACTERS;
-  const refused = list.entries.filter(isOverlong).map(({ line, name }) => ({
-    line,
-    text: name,
-    reason: `more than ${MAX_CHARACTERS} characters`,
-  }));
+/** The id of a resource, which would be a valid name. */
+const ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
+/** Returns the list without what another kind of file has in place of names. */
+function withoutUnfit(list: TldList, format: ListFormat): TldList {
+  const mayBeHeader = list.hasHeader !== true && (format === 'csv' || format === 'plain');
+  const header = mayBeHeader && list.entries.length > 1 ? list.entries[0] : undefined;
+  const reasons = new Map<ListEntry, string>();
+  for (const entry of list.entries) {
+    const reason = unfitReason(entry, entry === header);
+    if (reason !== undefined) reasons.set(entry, reason);
+  }
+  const refused = [...reasons].map(([{ line, name: text }, reason]) => ({ line, text, reason }));
   return {
     ...list,
-    entries: list.entries.filter((entry) => !isOverlong(entry)),
+    entries: list.entries.filter((entry) => !reasons.has(entry)),
     refused: [...list.refused, ...refused],
   };
 }
 
+function unfitReason({ name, description }: ListEntry, isFirst: boolean): string | undefined {
+  if (name.length + (description?.length ?? 0) > MAX_CHARACTERS)
+    return `more than ${MAX_CHARACTERS} characters`;
+  if (ID.test(name)) return 'this is an id instead of a name';
+  return isFirst && /^name$/i.test(name) && description === undefined
+    ? 'this may be a header; if it is the top-level domain, write it behind another one'
+    : undefined;
+}
+
 export function detectFormat(text: string, delimiter: string): ListFormat {
+  if (/^\uFEFF?\s*[[{]/.test(text)) return 'json';
   if (/^\s*# Version \d+, Last Updated /.test(text)) return 'iana';
   if (/^\/\/|^\*\.|^!/m.test(text)) return 'psl';
   const lines = text.replaceAll(/^[^\S\r\n]*#.*|\s#.*$/gm, '').split(/[\r\n]+/);

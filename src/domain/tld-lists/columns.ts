@@ -1,0 +1,21 @@
+import { asciiForm, type ListEntry } from './list.ts';
+
+/** The columns of top-level domains in the output of `tsigil` and of the `openstack` client. */
+const COLUMNS = new Set(['id', 'name', 'description', 'created_at', 'updated_at', 'links']);
+
+/**
+ * Returns the columns that the first record of a CSV file names, in lower case, or undefined for a
+ * record without the names of columns.
+ */
+export function columnsOf(fields: readonly string[]): readonly string[] | undefined {
+  const names = fields.map((field) => field.trim().toLowerCase());
+  return names.length > 1 && names.every((name) => COLUMNS.has(name)) ? names : undefined;
+}
+
+/** Returns an entry of such an output, in which an absent description is empty or `None`. */
+export function entryIn(line: number, name: string, description: unknown): ListEntry {
+  const entry = { line, name: asciiForm(name) };
+  if (typeof description !== 'string' || /^(?:None)?$/.test(description)) return entry;
+  // An apostrophe keeps spreadsheets from running a text as a formula.
+  return { ...entry, description: description.replace(/^'(?=[=+\-@\t\r\n＝＋－＠])/, '') };
+}
