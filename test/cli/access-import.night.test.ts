@@ -119,7 +119,7 @@ zone a.example. { primary 127.0.0.1; key dhcp; }
     const again = await importText(CONFIGURATION, '--update');
     expect([again.status, again.out]).toEqual([0, expect.stringContaining('2 unchanged')]);
     const created = await importText(CONFIGURATION, '--update', '--create-zones');
-    expect(created.out).toContain('1 added, 1 unchanged, 1 updated');
+    expect(created.out).toContain('zones: 1 added; keys: 1 unchanged, 1 updated');
     expect((await grants()).two).toEqual([
       ['transfer', 'c.example.'],
       ['transfer,update', 'a.example.'],
@@ -416,6 +416,99 @@ one\tupdate\tnone\ta.example, b.example
       2,
       'tsigil: Cannot use --widen or --create-zones: the source does not say where its keys are used\nOmit both flags, or import the main configuration file of the name server.\n',
     ]);
+  });
+});
+
+describe('--dry-run with --create-zones', () => {
+  const names = (text: string) =>
+    text
+      .split(' ')
+      .map((name) => zoneOf(name, ''))
+      .join('');
+  const withKey = (text: string) =>
+    `options { allow-transfer { key one; }; };\n${keyOf('one')}${names(text)}`;
+  /** Returns the report of an import, without the table and the note of a dry run. */
+  const reportOf = (out: string) =>
+    out
+      .replace(/^key\tright\t[^]*?\n(?=\S*: |zones: |keys: |\d|$)/m, '')
+      .replace(' (dry run: nothing was changed)', '');
+
+  /** Imports first with --dry-run, and expects the same report of the import. */
+  async function both(text: string) {
+    const dry = await importText(text, '--dry-run', '--create-zones');
+    expect(await grants()).toEqual({});
+    const real = await importText(text, '--create-zones');
+    const plain = (run: typeof dry) => [run.status, reportOf(run.out), reportOf(run.err)];
+    expect(plain(dry)).toEqual(plain(real));
+    return dry;
+  }
+
+  const SLASH = '0/27.2.0.192.in-addr.arpa';
+  test.each([
+    ['names that no zone can have', `ok.example ${SLASH} single .`, 3, 'ok.example'],
+    ['a name of hyphens', 'ok.example -a.example', 1, 'ok.example'],
+    ['escaped names', 'ok.example a\\.b.example', 1, 'ok.example'],
+  ])('prints what the import does with %s, and exits with 1', async (_, zones, count, after) => {
+    const { status, out, err } = await both(withKey(zones));
+    expect(status).toBe(1);
+    expect(out.match(/: refused: zone .*: /g)).toHaveLength(count);
+    expect(out).toMatch(new RegExp(`^one\ttransfer\t.*\t${after}$`, 'm'));
+    expect(err).toMatch(new RegExp(`zones: 1 added, ${count} refused; keys: 1 added`));
+    expect(await grants()).toEqual({ one: [['transfer', 'ok.example.']] });
+  });
+
+  test('prints which zones are outside the TLD entries, or are one', async () => {
+    for (const name of ['com', 'arpa', 'co.com']) await service.post('/v2/tlds', { name });
+    const { status, out } = await both(
+      withKey('a.com a.lan co.com 2.0.192.in-addr.arpa 0.in-addr.arpa'),
+    );
+    expect(status).toBe(1);
+    expect(out).toContain(": refused: zone a.lan.: Invalid TLD: no TLD entry for 'lan'");
+    expect(out).toContain(': refused: zone co.com.: Zone name cannot be the same as a TLD');
+    expect(out).toContain(
+      'one\ttransfer\ta.com, a.lan, co.com, 2.0.192.in-addr.arpa, 0.in-addr.arpa\ta.com, 2.0.192.in-addr.arpa\n',
+    );
+  });
+
+  test('prints that a zone of another pool has the name', async () => {
+    const pool = await service.post('/v2/pools', {
+      name: 'other',
+      ns_records: [{ hostname: 'ns.example.', priority: 1 }],
+    });
+    expect(pool.status, pool.text).toBe(201);
+    await createZone(service, { ...primary('a.example.'), pool_id: String(pool.body.id) });
+    const { status, out } = await both(withKey('a.example b.example'));
+    expect([status, out]).toEqual([
+      1,
+      expect.stringContaining('zone a.example.: a zone of another pool has this name') as string,
+    ]);
+  });
+
+  test('skips the zones of a default configuration with one line, and exits with 0', async () => {
+    const builtIn = 'localhost 127.in-addr.arpa 0.in-addr.arpa 255.in-addr.arpa';
+    const { status, out } = await both(
+      `${withKey(`a.example ${builtIn}`)}zone "." { type hint; file "/usr/share/dns/root.hints"; };\n`,
+    );
+    expect(status).toBe(0);
+    const line = `zones: left out: zones of the name server itself, in which no key gets rights: ${builtIn.replaceAll(' ', ', ')}\n`;
+    expect(out).toContain(line);
+    expect(out).toContain('zones: 1 added, 1 left out; keys: 1 added');
+    expect(out).not.toContain('refused');
+    // Also if no key has a right there.
+    const closed = await importText(`${keyOf('two', 1)}${names(builtIn)}`, '--create-zones');
+    expect([closed.status, closed.out]).toEqual([0, expect.stringContaining(line) as string]);
+  });
+
+  test('names a zone once in which no key gets a right, and counts zones and keys apart', async () => {
+    const { status, out } = await both(
+      `${withKey('a.example b.example')}${zoneOf('c.example', 'allow-transfer { none; };')}`,
+    );
+    expect(status).toBe(0);
+    expect(out.match(/c\.example/g)).toHaveLength(1);
+    expect(out).toContain(
+      'zones: warning: not created, because no key gets a right there: c.example.\n',
+    );
+    expect(out).toContain('zones: 2 added; keys: 1 added; 1 warning');
   });
 });
 

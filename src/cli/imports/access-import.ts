@@ -9,11 +9,14 @@ import {
 } from '../../domain/access/access.ts';
 import { changesOf, grantsFrom, zonesIn, type RightChange } from '../../domain/access/changes.ts';
 import { useFindings, zonesText } from '../../domain/access/warnings.ts';
+import { anyText, array, nullable } from '../../domain/model/field.ts';
+import { responseObject } from '../../domain/model/object.ts';
 import { rightsInZone, type Grants } from '../../domain/resources/grants.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
-import { call, type Connection } from '../service/client.ts';
+import { call, callFor, type Connection } from '../service/client.ts';
+import { zonesOf } from './copied-grants.ts';
 import { poolZoneItems, type ImportedGrants, type KeyImport, type Step } from './key-import.ts';
 
 /** What the configuration of a name server means for the keys of an import. */
@@ -27,8 +30,12 @@ export interface AccessPlan extends ImportedGrants {
   readonly kept: readonly KeptRow[];
   /** The zones in which keys have rights, but that the scope of the import does not have. */
   readonly missing: readonly string[];
-  /** Creates the missing zones, if the caller wants that. */
+  /** Creates the missing zones, if the caller wants that, or says why the service refuses them. */
   readonly zoneSteps: readonly Step[];
+  /** The zones that every name server has for itself. No key gets rights there. */
+  readonly builtIn: readonly string[];
+  /** The zones that are not created because no key has a right there. */
+  readonly unused: readonly string[];
   /** Returns the rights of a key before and after the import, which may leave it as `former`. */
   changesOf(key: string, former?: Grants | null): RightChange[];
 }
@@ -75,8 +82,11 @@ export async function planAccess(
     );
   const rows: Row[] = [...matrix.rows, ...wide];
   const ids = await zoneIdsOf(connection, wanted);
-  const missing = [...new Set(rows.flatMap(({ zones }) => zones))].filter((name) => !ids.has(name));
-  const planned = new Set(createZones ? missing : []);
+  const lacking = [...new Set(rows.flatMap(({ zones }) => zones))].filter((name) => !ids.has(name));
+  const missing = lacking.filter((name) => !BUILT_IN.has(name));
+  const refusals = createZones ? await refusalsOf(connection, missing) : new Map<string, string>();
+  const planned = new Set(createZones ? missing.filter((name) => !refusals.has(name)) : []);
+  const names = new Set(createZones ? configuration.zones.map(({ name }) => name) : []);
   return {
     scope: wanted.scope,
     configuration,
@@ -84,7 +94,28 @@ export async function planAccess(
     zoneIds: ids,
     kept: matrix.kept.filter((row) => !isWidened(row)),
     missing: createZones ? [] : missing,
-    zoneSteps: [...planned].map((name) => zoneStep(connection, name, configuration, wanted, ids)),
+    builtIn: [...new Set([...names, ...lacking])].filter(
+      (name) => BUILT_IN.has(name) && !ids.has(name),
+    ),
+    unused: [...names].filter(
+      (name) => !ids.has(name) && !BUILT_IN.has(name) && !missing.includes(name),
+    ),
+    zoneSteps: (createZones ? missing : []).map((name): Step => {
+      const place = configuration.zones.find((each) => each.name === name)?.place ?? '';
+      const text = `zone ${name}.`;
+      const refusal = refusals.get(name);
+      if (refusal !== undefined)
+        return { place, kind: 'zones', outcome: 'refused', text: `${text}: ${refusal}` };
+      const request = async () => {
+        try {
+          ids.set(name, await createZone(connection, name, wanted));
+        } catch (error) {
+          planned.delete(name);
+          throw error;
+        }
+      };
+      return { place, kind: 'zones', outcome: 'added', text, request };
+    }),
     grantsOf: (key) => grantsFrom(rows, key, ids),
     isComplete: (key) =>
       rows.every(
@@ -119,27 +150,62 @@ async function zoneIdsOf(
   return new Map(zones.map(({ name, id }) => [comparisonForm(String(name)), String(id)]));
 }
 
-function zoneStep(
+/** The zones of a name server for itself, in the default configurations of distributions. */
+const BUILT_IN = new Set([
+  'localhost',
+  'localhost.localdomain',
+  ...['0', '127', '255', '0.0.127', '1.0.0.127'].map((labels) => `${labels}.in-addr.arpa`),
+  `${'0.'.repeat(32)}ip6.arpa`,
+  `1.${'0.'.repeat(31)}ip6.arpa`,
+]);
+
+/** The maximum number of names in a request for checks. */
+const CHECK_SIZE = 1000;
+
+const ZONE_CHECKS = responseObject({
+  checks: array(responseObject({ message: nullable(anyText()) }), 0, Infinity),
+});
+
+/** Returns why the service refuses zones, by their names in comparison form. */
+async function refusalsOf(
+  connection: Connection,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  const refusals = new Map<string, string>();
+  if (names.length === 0) return refusals;
+  for (const { name } of await zonesOf(connection))
+    refusals.set(comparisonForm(String(name)), 'a zone of another pool has this name');
+  for (let start = 0; start < names.length; start += CHECK_SIZE) {
+    const some = names.slice(start, start + CHECK_SIZE);
+    const body = { names: some.map((name) => `${name}.`) };
+    const { checks } = await callFor(ZONE_CHECKS, connection, 'POST', '/v2/tlds/check', body);
+    for (const [index, name] of some.entries()) {
+      const message = checks[index]?.message;
+      if (typeof message === 'string') refusals.set(name, message);
+    }
+  }
+  return refusals;
+}
+
+async function createZone(
   connection: Connection,
   name: string,
-  { zones }: ServerConfiguration,
   { resourceId }: KeyImport,
-  ids: Map<string, string>,
-): Step {
+): Promise<string> {
   const body = { name: `${name}.`, email: `hostmaster@${name}`, pool_id: resourceId };
-  return {
-    place: zones.find((each) => each.name === name)?.place ?? '',
-    outcome: 'added',
-    text: `zone ${name}.`,
-    request: async () => {
-      const { id } = await call(connection, 'POST', '/v2/zones', body);
-      ids.set(name, String(id));
-    },
-  };
+  const { id } = await call(connection, 'POST', '/v2/zones', body);
+  return String(id);
 }
 
 /** Reports what stays in the configuration of the server. */
-export function reportKept(report: Report, { kept }: AccessPlan): void {
+export function reportKept(report: Report, { kept, builtIn }: AccessPlan): void {
+  if (builtIn.length > 0)
+    report.add(
+      'left out',
+      `zones of the name server itself, in which no key gets rights: ${zonesText(builtIn)}`,
+      'zones',
+      'zones',
+    );
   for (const { key, right, zones, reason, place } of kept) {
     const text = `${key}: ${right} of ${zonesText(zones)}: ${reason}`;
     report.add('left in your configuration', text, place);
@@ -147,7 +213,8 @@ export function reportKept(report: Report, { kept }: AccessPlan): void {
 }
 
 /** Returns what needs a person in the configuration of the server. */
-export function accessFindings({ scope, configuration, matrix, missing }: AccessPlan): Finding[] {
+export function accessFindings(plan: AccessPlan): Finding[] {
+  const { scope, configuration, matrix, missing, unused } = plan;
   const names = zonesText(missing.map((name) => `${name}.`));
   const text =
     scope === 'ZONE'
@@ -155,6 +222,15 @@ export function accessFindings({ scope, configuration, matrix, missing }: Access
       : `not in the service, so no key gets rights there: ${names}; use --create-zones`;
   return [
     ...(missing.length === 0 ? [] : [{ kind: 'missing_zone', place: '', text }]),
+    ...(unused.length === 0
+      ? []
+      : [
+          {
+            kind: 'unused_zone',
+            place: '',
+            text: `not created, because no key gets a right there: ${zonesText(unused.map((name) => `${name}.`))}`,
+          },
+        ]),
     ...useFindings(configuration, matrix),
   ];
 }

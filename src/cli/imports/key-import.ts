@@ -16,7 +16,7 @@ import {
 import { zone } from '../../domain/resources/zone.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import type { Outcome, Report } from '../output/import-report.ts';
+import type { Kind, Outcome, Report } from '../output/import-report.ts';
 import { plainCell } from '../output/output.ts';
 import { keyOf } from '../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../service/resource-requests.ts';
@@ -49,6 +49,8 @@ export interface Step {
   readonly outcome: Outcome;
   /** The name of the key, or why it is not imported. */
   readonly text: string;
+  /** Absent for a key. */
+  readonly kind?: Kind;
   /** The name of the key in comparison form. Absent for what is not imported. */
   readonly key?: string;
   /** What the key opens unless the request changes it, if the source says what its keys open. */
@@ -175,12 +177,12 @@ export async function performImport(
   const refused = new Set<Step>();
   for (const [index, step] of steps.entries()) {
     if (signal.aborted) return { processed: index, refused };
-    const { place, outcome, text, request } = step;
+    const { place, outcome, text, kind, request } = step;
     const refusal = dryRun ? undefined : await refusalOf(request);
-    if (refusal === undefined) report.add(outcome, text, place);
+    if (refusal === undefined) report.add(outcome, text, place, kind);
     else {
       refused.add(step);
-      report.add('refused', `${text}: ${refusal}`, place);
+      report.add('refused', `${text}: ${refusal}`, place, kind);
     }
   }
   return { processed: steps.length, refused };

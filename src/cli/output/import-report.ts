@@ -23,15 +23,22 @@ const SIGNS: Partial<Record<Outcome, string>> = { added: '+', updated: '~', remo
 /** The outcomes that need a correction by the operator. */
 const FAILURES: readonly Outcome[] = ['different', 'invalid', 'refused', 'not read'];
 
+/** What an import is about besides its keys or entries. */
+export type Kind = 'zones';
+
+/** The outcomes that are about neither keys nor zones. */
+const GENERAL: readonly Outcome[] = ['not read', 'warning'];
+
 /** The origin of an item: a line number, or text such as an id. */
 export type Place = number | string;
 
 /** The outcomes of an import. Texts must not contain secrets. */
 export interface Report {
   items(): readonly { readonly outcome: Outcome; readonly text: string; readonly place: Place }[];
-  add(outcome: Outcome, text: string, place?: Place): void;
+  /** A `kind` is counted apart from the others, under its name. */
+  add(outcome: Outcome, text: string, place?: Place, kind?: Kind): void;
   /**
-   * Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns the counts of exactly these
+   * Returns the counts: `2 added, 1 invalid`, or `zones: 1 added; keys: 2 added`. With `outcomes`, returns the counts of exactly these
    * outcomes, including zeros.
    */
   summary(outcomes?: readonly Outcome[]): string;
@@ -54,18 +61,35 @@ const MAX_REFUSALS = 10;
 /** Creates a report. With `write`, the report also writes a line for each outcome immediately. */
 export function createReport(write?: (line: string) => unknown): Report {
   const added: { readonly outcome: Outcome; readonly text: string; readonly place: Place }[] = [];
+  const zones = new Set<(typeof added)[number]>();
   const count = (outcome: Outcome) => added.filter((each) => each.outcome === outcome).length;
+  const countsOf = (items: readonly (typeof added)[number][]) =>
+    OUTCOMES.map(
+      (outcome) => [outcome, items.filter((each) => each.outcome === outcome).length] as const,
+    )
+      .filter(([, number]) => number > 0)
+      .map(([outcome, number]) => countText(number, outcome))
+      .join(', ');
   return {
     items: () => added,
-    add(outcome, text, place = '') {
-      added.push({ outcome, text, place });
+    add(outcome, text, place = '', kind) {
+      const item = { outcome, text, place };
+      added.push(item);
+      if (kind !== undefined) zones.add(item);
       write?.(`${placeOf(place)}: ${outcome}: ${plainCell(text)}\n`);
     },
     summary(outcomes) {
-      const shown = outcomes ?? OUTCOMES.filter((outcome) => count(outcome) > 0);
-      return (
-        shown.map((outcome) => countText(count(outcome), outcome)).join(', ') || 'nothing to import'
-      );
+      if (outcomes !== undefined)
+        return outcomes.map((outcome) => countText(count(outcome), outcome)).join(', ');
+      if (zones.size === 0) return countsOf(added) || 'nothing to import';
+      const others = added.filter((each) => !zones.has(each));
+      const keys = others.filter(({ outcome }) => !GENERAL.includes(outcome));
+      const general = others.filter(({ outcome }) => GENERAL.includes(outcome));
+      return [
+        `zones: ${countsOf([...zones])}`,
+        `keys: ${countsOf(keys) || 'nothing to import'}`,
+        ...(general.length === 0 ? [] : [countsOf(general)]),
+      ].join('; ');
     },
     count,
     isClean: () => !added.some(({ outcome }) => FAILURES.includes(outcome)),

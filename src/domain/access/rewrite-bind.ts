@@ -223,7 +223,7 @@ function textsOf(elements: readonly Statement[], leaving?: Leaving): string[] {
     const within = innerOf(element) === undefined ? undefined : leaving;
     const texts = element.parts.map((part) => {
       if (!('kind' in part)) return textOfBlock(textsOf(part, within));
-      return part.kind === 'quoted' ? quoted(part.text) : part.text;
+      return part.kind === 'quoted' ? `"${part.text.replaceAll('"', '\\"')}"` : part.text;
     });
     return [texts.join(' ')];
   });

@@ -247,7 +247,8 @@ function tokensOf(text: string, file: IncludedFile | undefined): Token[] {
     else if (character === '"')
       tokens.push({
         kind: 'quoted',
-        text: text.slice(index + 1, end - 1).replaceAll(/\\(.)/g, '$1'),
+        // A backslash before anything else belongs to the text.
+        text: text.slice(index + 1, end - 1).replaceAll('\\"', '"'),
         ...origin,
       });
     else if (!/\s/.test(character) && !isComment(text, index))

@@ -138,7 +138,7 @@ function readValues(text: string, origin: Origin): string[] {
     const found = VALUE.exec(text);
     if (found === null) throw new KeyFileError(origin, 'the list is not closed');
     const [, double, single, plain, end] = found;
-    const value = double?.replaceAll(/\\(.)/g, '$1') ?? single ?? plain?.trim();
+    const value = double?.replaceAll('\\"', '"') ?? single ?? plain?.trim();
     if (value !== undefined) values.push(value);
     if (end === ']') return values;
   }
@@ -153,7 +153,7 @@ function readValue(given: string, origin: Origin): string {
   const quote = value[0];
   if (quote !== '"' && quote !== "'") return value.replace(/(?:^|\s)#.*$/, '').trim();
   const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')/.exec(value) ?? [];
-  const text = double?.replaceAll(/\\(.)/g, '$1') ?? single;
+  const text = double?.replaceAll('\\"', '"') ?? single;
   if (text === undefined) throw new KeyFileError(origin, 'the quotation mark is not closed');
   return text;
 }
