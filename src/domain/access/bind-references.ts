@@ -68,7 +68,7 @@ function signersIn(statement: Statement): string[] {
   });
 }
 
-/** BIND ignores a key in a list that it does not define. */
+/** BIND ignores a key in a list that is not in `defined`. */
 export function undefinedKeys(
   defined: ReadonlySet<string>,
   zones: readonly ZoneAccess[],

@@ -64,11 +64,24 @@ export function readBindAccess(
     }),
   ];
   const findings = [
-    ...undefinedKeys(namesOf(keys), zones, references),
+    ...undefinedKeys(new Set([...clauseNames(top), ...sessionKeys(uses)]), zones, references),
     ...openPolicies(top, at),
     ...otherZones(top, at),
   ];
   return { keys, zones, references, unread, findings };
+}
+
+/** Returns the names of all key clauses in comparison form, also of those with a fault. */
+function clauseNames(top: readonly Statement[]): string[] {
+  const scopes = [top, ...named(top, 'view').map(blockOf)];
+  return scopes
+    .flatMap((statements) => named(statements, 'key'))
+    .map((statement) => comparisonForm(wordsOf(statement)[1] ?? ''));
+}
+
+/** Returns the names of the keys that named itself makes. */
+function sessionKeys(uses: ReturnType<typeof controlUses>): string[] {
+  return [...uses].flatMap(([name, use]) => (use === OF_SESSION ? [name] : []));
 }
 
 function last(statements: readonly Statement[], name: string): Statement | undefined {

@@ -97,13 +97,21 @@ export function readNsdAccess(
     if (entry.section === 'pattern:') {
       patterns.set(name, attributes);
       namedBy.set(name, named);
-    } else
-      zones.push({
-        name: comparisonForm(name),
+      continue;
+    }
+    const role = attributes.findLast((each) => each.name === 'catalog:')?.values[0];
+    if (role !== undefined && /^consumer$/i.test(role))
+      findings.push({
+        kind: 'catalog_zone',
         place: placeOf(entry),
-        lists: { transfer: listOf(attributes, { lists, needsTls, placeOf }), update: undefined },
-        named,
+        text: `the members of the catalog zone '${comparisonForm(name)}' are not in the configuration, so no key gets rights there`,
       });
+    zones.push({
+      name: comparisonForm(name),
+      place: placeOf(entry),
+      lists: { transfer: listOf(attributes, { lists, needsTls, placeOf }), update: undefined },
+      named,
+    });
   }
   const families = listeningFamilies(sectionOf('server:'));
   const references = entries.flatMap((entry) => referencesIn(entry, placeOf));

@@ -34,6 +34,9 @@ const SOURCES: Readonly<Record<string, string>> = {
     'Knot DNS documentation, configuration',
   '68d6f81ab93747fc69790e60c740b620dd00926b49655cdfcda4557a5643b701':
     'Knot DNS documentation, DNSSEC',
+  aef8db2dfd1b8495230d1a073b6578d6251dfad0134f18ee727a43122324e60c:
+    'documentation of OpenStack Designate, TSIG keys',
+  '8d9eadc1f305d46f1f203886aa5df98f1ed62fcbacc23d2f6732d24d928703e8': 'example nsd.conf of OpenBSD',
   a0644f3af10b1b981601eb4efc4a8f9d3607c39ef4eed0250d074caf94b01c65: 'PowerDNS documentation, TSIG',
   '774df69f42405d9929fa233325b6f5aa3245750229625331911516b62ad86846':
     'PowerDNS documentation, dynamic updates',

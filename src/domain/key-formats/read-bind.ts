@@ -53,7 +53,7 @@ export const bindClauses: KeyReader = {
         useOf(uses, name, token.file?.path ?? path) ??
         (comparisonForm(name).startsWith(MARKER_START) ? OWN_KEY : undefined);
       return use === undefined
-        ? entryOf(token, parts)
+        ? entryOf(token, parts, true)
         : { line: token.line, file: token.file, leftOut: `${name}: ${use}` };
     });
   },

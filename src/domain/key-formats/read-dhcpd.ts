@@ -57,7 +57,8 @@ export function dhcpdKeys(text: string, include: ReadIncluded = () => []): Dhcpd
     const [name, brace] = tokens.slice(index + 1, index + 3);
     // A `key` statement without a brace after the name refers to a key.
     if (token.text.toLowerCase() !== 'key' || brace?.text !== '{') return [];
-    const entry = entryOf(token, clauseOf(tokens, index + 3, name?.text ?? '', token));
+    const parts = clauseOf(tokens, index + 3, name?.text ?? '', token);
+    const entry = entryOf(token, parts, true);
     return controlling.has(comparisonForm(name?.text ?? ''))
       ? [{ entry, use: 'this key controls the DHCP server' }]
       : [{ entry }];

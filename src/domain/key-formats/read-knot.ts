@@ -120,7 +120,7 @@ export function keyEntryOf({ line, file, items }: KnotEntry): Entry {
     const value = items.get(item)?.values.at(-1);
     return value === undefined ? [] : [[part, value] as const];
   });
-  return entryOf({ line, file }, Object.fromEntries(parts));
+  return entryOf({ line, file }, Object.fromEntries(parts), true);
 }
 
 /** One value of a list, and the comma or bracket after it. */

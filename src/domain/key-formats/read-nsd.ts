@@ -105,7 +105,8 @@ export function keyEntryOf({ attributes, line, file }: NsdEntry): Entry {
     if (part === undefined || more.length > 0) throw new KeyFileError(origin, ONLY);
     if (value !== undefined) parts[part] = value;
   }
-  return entryOf({ line, file }, parts);
+  // The default of NSD.
+  return entryOf({ line, file }, { algorithm: 'hmac-sha256', ...parts }, true);
 }
 
 /**

@@ -87,22 +87,34 @@ export interface Parts {
   secret?: string;
 }
 
+/** What programs print instead of a secret. */
+const HIDDEN = /^(?:\?+|\*+|\.\.\.)$/;
+
+/** An unknown algorithm that is certainly no secret, because base64 has no hyphen. */
+const ALGORITHM = /^hmac-[a-z0-9.-]{1,24}$/i;
+
 /**
  * Returns the entry for the parts that begin at `origin`. Ignores blanks in base64, like the
- * programs that write these formats.
+ * programs that write these formats. `isNamed` says that the format names its parts, so that no
+ * secret stands in place of the name, and a problem can quote it.
  */
-export function entryOf({ line, file }: Origin, parts: Parts): Entry {
+export function entryOf({ line, file }: Origin, parts: Parts, isNamed = false): Entry {
   const origin = file === undefined ? { line } : { line, file };
   const missing = (['name', 'algorithm', 'secret'] as const).filter(
     (part) => parts[part] === undefined,
   );
   const { name = '', algorithm = '', secret = '' } = parts;
   const known = readAlgorithm(algorithm);
+  const prefix = isNamed && name !== '' ? `${name}: ` : '';
   if (missing.length > 0)
-    return { ...origin, problem: `the key has no ${missing.join(' and no ')}` };
+    return { ...origin, problem: `${prefix}the key has no ${missing.join(' and no ')}` };
+  if (HIDDEN.test(secret))
+    return { ...origin, problem: `${prefix}the secret is hidden, so the text does not contain it` };
   const key = { name, algorithm: known ?? algorithm, secret: secret.replaceAll(/\s/g, '') };
   const problems = keyProblems(key);
-  return problems.length > 0 ? { ...origin, problem: problems.join('; ') } : { ...origin, key };
+  if (problems.length === 0) return { ...origin, key };
+  const value = known === undefined && ALGORITHM.test(algorithm) ? `, not '${algorithm}'` : '';
+  return { ...origin, problem: `${prefix}${problems.join('; ')}${value}` };
 }
 
 /** Splits a text into lines at any kind of line ending. Omits a byte order mark at the start. */

@@ -346,6 +346,27 @@ test.each([
 });
 
 test.each([
+  ['the session key of named', zone('update-policy { grant local-ddns zonesub any; };')],
+  [
+    'a session key with another name',
+    `options { session-keyname own; };${zone('update-policy { grant own zonesub any; };')}`,
+  ],
+  [
+    'a key with an algorithm that Tsigil does not know',
+    `key cut { algorithm hmac-sha256-128; secret "${K}"; };${zone('allow-update { key Cut.; };')}`,
+  ],
+  [
+    'a key whose secret is hidden, in a view',
+    view(
+      'v',
+      `key h { algorithm hmac-sha256; secret "????"; }; ${zone('allow-update { key h; };')}`,
+    ),
+  ],
+])('is not called undefined: %s', (_, text) => {
+  expect(readBindAccess(keys + text).findings).toEqual([]);
+});
+
+test.each([
   ['deny k zonesub ANY; grant k zonesub ANY;', []],
   ['deny k zonesub ANY; grant * zonesub ANY;', [`l update z.example: ${EVERY}`]],
   ['deny k subdomain Z.example. ANY; grant k zonesub ANY;', []],

@@ -91,6 +91,22 @@ test.each([
   expect(linesOf(`${zone}server:\n  ${server}\n`)).toEqual([wanted]);
 });
 
+test.each([
+  ['consumer', 1],
+  ['"consumer"', 1],
+  ['producer', 0],
+])('warns that the members of a catalogue are not in the file: catalog: %s', (role, count) => {
+  const pattern = `pattern:\n  name: members\n  catalog: ${role}\n`;
+  const zone = 'zone:\n  name: cat.example\n';
+  const warning =
+    "catalog_zone (nsd.conf:%): the members of the catalog zone 'cat.example' are not in the configuration, so no key gets rights there";
+  for (const [text, line] of [
+    [`${zone}  catalog: ${role}\n`, '6'],
+    [`${pattern}${zone}  include-pattern: members\n`, '9'],
+  ] as const)
+    expect(linesOf(text)).toEqual(count === 0 ? [] : [warning.replace('%', line)]);
+});
+
 const PATTERNS = `pattern:
   name: everyone
   provide-xfr: 0.0.0.0/0 K1.

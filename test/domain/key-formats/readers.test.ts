@@ -291,18 +291,46 @@ test('the import formats read several exported keys from one text in order', () 
 });
 
 test.each([
-  ['bind', 'key a { algorithm hmac-sha256; };', ['1: the key has no secret']],
+  ['bind', 'key a { algorithm hmac-sha256; };', ['1: a: the key has no secret']],
   [
     'bind',
     '\nkey "a b" { algorithm hmac-sha512-256; secret "="; };',
-    ['2: the name must be a domain name'],
+    ['2: a b: the name must be a domain name'],
   ],
   [
     'knot',
     'key:\n  - id: a\n  - id: b\n    secret: AA==\n',
-    ['2: the key has no algorithm and no secret', '3: the key has no algorithm'],
+    ['2: a: the key has no algorithm and no secret', '3: b: the key has no algorithm'],
   ],
-  ['nsd', 'key:\n name: "a" algorithm: hmac-sha256 secret: ""', ['1: the secret is empty']],
+  ['nsd', 'key:\n name: "a" algorithm: hmac-sha256 secret: ""', ['1: a: the secret is empty']],
+  ['nsd', 'key:\n name: "a"', ['1: a: the key has no secret']],
+  [
+    'bind',
+    `key a { algorithm hmac-sha384-192; secret "${K}"; };`,
+    [
+      "1: a: the algorithm must be one of hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512, not 'hmac-sha384-192'",
+    ],
+  ],
+  [
+    'bind',
+    `key a { algorithm ${K.slice(0, -1)}; secret "AA=="; };`,
+    ['1: a: the algorithm must be one of'],
+  ],
+  [
+    'bind',
+    'key a { algorithm hmac-sha256; secret "????????"; };',
+    ['1: a: the secret is hidden, so the text does not contain it'],
+  ],
+  [
+    'knot',
+    'key:\n  - id: a\n    algorithm: hmac-sha256\n    secret: "***"\n',
+    ['2: a: the secret is hidden'],
+  ],
+  [
+    'dhcpd',
+    'default-lease-time 5;\nkey a { algorithm hmac-sha256; }',
+    ['2: a: the key has no secret'],
+  ],
   [
     'pdnsutil',
     'a hmac-sha256 AA== more\n\na hmac-sha256 AA=',
@@ -317,6 +345,39 @@ test.each([
   const problems = problemsOf(format, text);
   expect(problems).toHaveLength(expected.length);
   for (const [index, problem] of expected.entries()) expect(problems[index]).toContain(problem);
+});
+
+// The service has no key with such a name, and another name would be another key.
+test.each([
+  ['bind', `key "a\\.b.example" { algorithm hmac-sha256; secret "${K}"; };`],
+  ['bind', `key a\\.b.example { algorithm hmac-sha256; secret "${K}"; };`],
+  ['knot', `key:\n  - id: "a\\.b.example"\n    algorithm: hmac-sha256\n    secret: ${K}\n`],
+  ['nsd', `key:\n name: "a\\.b.example"\n secret: ${K}\n`],
+])('%s keeps the backslash in a name, which is refused: %j', (format, text) => {
+  expect(problemsOf(format, text)).toEqual([
+    expect.stringContaining(': a\\.b.example: the name must be a domain name'),
+  ]);
+});
+
+test('no problem quotes what may be a secret', () => {
+  for (const [format, text] of [
+    ['lines', `${K}:a:hmac-sha256`],
+    ['lines', `hmac-sha256:${K}:not a secret`],
+    ['pdnsutil', `a hmac-${K} AA==`],
+    ['bind', `key a { algorithm "${K}"; secret hmac-sha256; };`],
+  ] as const)
+    expect(problemsOf(format, text).join()).not.toContain(K.slice(0, -1));
+});
+
+test('a key of NSD without an algorithm has its default, wherever the secret stands', () => {
+  for (const text of [
+    `key:\n name: a\n secret: "${K}"\n`,
+    `key:\n secret: "${K}"\n name: a\nkey:\n name: b\n algorithm: sha512\n secret: ${K}\n`,
+  ])
+    expect(read('nsd', text)[0]).toEqual({
+      line: 1,
+      key: { name: 'a', algorithm: 'hmac-sha256', secret: K },
+    });
 });
 
 test.each([
