@@ -82,7 +82,7 @@ export const FAULTS: Readonly<Record<string, Explanation>> = {
     reason:
       "Another program's key on it has the name of one of Tsigil's, with another secret or algorithm, on PowerDNS with more rights, or, in a file, once the name server has loaded Tsigil's file. Or the process cannot read where a name server with the key defines it.",
     remedy:
-      "Set the option `configurationFile` if its message names it. Otherwise rename one of the two keys, or remove the other program's.",
+      "Set the option configurationFile if its message names it. Otherwise rename one of the two keys, or remove the other program's.",
     stage: 'key',
   },
   undeliverable_key: {
