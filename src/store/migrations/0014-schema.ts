@@ -18,7 +18,7 @@ const sortIndexes = (table: string) => [
  * written.
  */
 export const migration: Migration = {
-  number: 13,
+  number: 14,
   statements: (dialect, now) => [
     ...secretKeys(dialect.text),
     ...resources(dialect.text, now),
