@@ -192,7 +192,7 @@ describe.each(CASES)(
         expect(await onServer(mine.name)).toMatchObject({ state: 'delivered' });
         writeFileSync(main(), included);
         await reconcile();
-        await untilLive(service);
+        await expect.poll(() => onServer(late.name)).toMatchObject({ state: 'delivered' });
         expect([await verdictOf(server, late), await verdictOf(server, mine)]).toEqual([
           'good',
           'good',
