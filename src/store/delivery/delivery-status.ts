@@ -44,10 +44,10 @@ export function createDeliveryStatus(
   const { nowMs } = database.dialect;
   /** Returns the rows of a query about at most 100 ids at a time. `places` stands for the ids. */
   const rowsOf = async (ids: readonly string[], query: (places: string) => string) => {
-    const rows: SqlRow[] = [];
+    const rows: SqlRow[][] = [];
     for (const some of parts(ids, MAX_IDS))
-      rows.push(...(await database.reads.all(query(places(some.length)), some, 'once')));
-    return rows;
+      rows.push(await database.reads.all(query(places(some.length)), some, 'once'));
+    return rows.flat(); // not spread as arguments: there may be more than the stack takes
   };
   const statuses = async (ids: readonly string[]) => {
     const rows = await rowsOf(
@@ -83,15 +83,15 @@ export function createDeliveryStatus(
     const rows = await rowsOf(
       keys,
       (named) =>
-        `SELECT key_id, nameserver_id FROM outbox WHERE tried = 0 AND key_id IN (${named})`,
+        `SELECT DISTINCT key_id, nameserver_id FROM outbox WHERE tried = 0 AND key_id IN (${named})`,
     );
     return groupedBy(rows, 'key_id');
   });
   const changesOfAny = readInBatches(async (servers) => {
     const rows = await rowsOf(
       servers,
-      (named) => `SELECT nameserver_id FROM outbox
-        WHERE tried = 0 AND key_id IS NULL AND nameserver_id IN (${named})`,
+      (named) => `SELECT id AS nameserver_id FROM nameservers WHERE id IN (${named}) AND EXISTS (
+        SELECT 1 FROM outbox WHERE nameserver_id = nameservers.id AND tried = 0 AND key_id IS NULL)`,
     );
     return groupedBy(rows, 'nameserver_id');
   });
