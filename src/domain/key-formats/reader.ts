@@ -96,7 +96,7 @@ const ALGORITHM = /^hmac-[a-z0-9.-]{1,24}$/i;
 /**
  * Returns the entry for the parts that begin at `origin`. Ignores blanks in base64, like the
  * programs that write these formats. `isNamed` says that the format names its parts, so that no
- * secret stands in place of the name, and a problem can quote it.
+ * secret stands in place of the name or the algorithm, and a problem can quote them.
  */
 export function entryOf({ line, file }: Origin, parts: Parts, isNamed = false): Entry {
   const origin = file === undefined ? { line } : { line, file };
@@ -113,7 +113,8 @@ export function entryOf({ line, file }: Origin, parts: Parts, isNamed = false): 
   const key = { name, algorithm: known ?? algorithm, secret: secret.replaceAll(/\s/g, '') };
   const problems = keyProblems(key);
   if (problems.length === 0) return { ...origin, key };
-  const value = known === undefined && ALGORITHM.test(algorithm) ? `, not '${algorithm}'` : '';
+  const isWrong = isNamed && known === undefined && ALGORITHM.test(algorithm);
+  const value = isWrong ? `, not '${algorithm}'` : '';
   return { ...origin, problem: `${prefix}${problems.join('; ')}${value}` };
 }
 
