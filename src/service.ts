@@ -26,6 +26,7 @@ import {
 } from './http/metrics/metrics.ts';
 import type { LiveSettings } from './http/live-settings.ts';
 import type { Log } from './http/request-log.ts';
+import { handlersEnded } from './http/request/routes.ts';
 import { createServer } from './http/server.ts';
 import { serveAgents } from './nameservers/agents/serve-agents.ts';
 import { prepareDelivery } from './nameservers/reconciler/delivery.ts';
@@ -286,6 +287,7 @@ export async function startService(
       feed.endWaiting();
       await delivery.endWaiting();
       await app.close();
+      await handlersEnded(app, overdue.signal);
     });
     const { host, port } = splitAddress(config.listen);
     const url = await listen(app, await listenAddresses(host), port);

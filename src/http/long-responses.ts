@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../domain/model/errors.ts';
 import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
 import { connectionSignal } from './admission/admission.ts';
 import { LINES_TYPE } from './request/errors.ts';
 import { signedIn } from './request/guard.ts';
+import { running } from './request/routes.ts';
 
 /**
  * Returns whether a GET request accepts JSON lines. The Accept header must name the type: `*`
@@ -59,13 +60,16 @@ export function createLineSender(): SendLines {
     // Otherwise a slow caller would use a database connection until it has read the whole response.
     request.releaseConnection?.();
     const signal = connectionSignal(request.raw.socket);
-    const stream = Readable.from(linesOf(first, iterator, signal), { objectMode: false });
+    const stream = Readable.from(linesOf(request.server, first, iterator, signal), {
+      objectMode: false,
+    });
     stream.once('close', end);
     return reply.header('content-type', LINES_TYPE).send(stream);
   };
 }
 
 async function* linesOf(
+  app: FastifyInstance,
   first: IteratorResult<readonly object[]>,
   rest: AsyncIterator<readonly object[]>,
   signal: AbortSignal,
@@ -73,13 +77,17 @@ async function* linesOf(
   try {
     // Many parts may be empty. Without the signal, the loop would read all of them after a
     // disconnect.
-    for (let part = first; part.done !== true && !signal.aborted; part = await rest.next()) {
+    for (
+      let part = first;
+      part.done !== true && !signal.aborted;
+      part = await running(app, rest.next())
+    ) {
       const text = part.value.map((value) => `${JSON.stringify(value)}\n`).join('');
       if (text !== '') yield text;
       await nextTurn(); // neither the database nor a fast reader makes this loop wait
     }
   } finally {
-    await rest.return?.();
+    if (rest.return !== undefined) await running(app, rest.return());
   }
 }
 

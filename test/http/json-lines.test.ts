@@ -3,6 +3,7 @@ import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Caller } from '../../src/domain/model/caller.ts';
 import { createLineSender } from '../../src/http/long-responses.ts';
+import { prepareRoutes } from '../../src/http/request/routes.ts';
 
 test('a stream that sends no lines ends when the caller disconnects', async () => {
   let hasEnded = false;
@@ -19,6 +20,7 @@ test('a stream that sends no lines ends when the caller disconnects', async () =
   }
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
+  prepareRoutes(app);
   app.addHook('onRequest', (request, _reply, done) => {
     request.caller = { id: 'caller' } as Caller;
     done();

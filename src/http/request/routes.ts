@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isObject } from '../../domain/model/field.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Operation } from '../../domain/model/resource.ts';
@@ -37,6 +39,8 @@ export interface Route {
 declare module 'fastify' {
   interface FastifyInstance {
     allowed: Map<string, string>;
+    /** What handlers still do, even if the client that asked for it has disconnected. */
+    running: Set<Promise<unknown>>;
   }
   interface FastifyRequest {
     /**
@@ -77,7 +81,28 @@ export const OPERATION_ROUTES: Readonly<
 /** Prepares an app for routes. Call it once per app, before the routes are added. */
 export function prepareRoutes(app: FastifyInstance): void {
   app.decorate('allowed', new Map());
+  app.decorate('running', new Set<Promise<unknown>>());
   app.decorateRequest('route');
+}
+
+/** Counts `work` as running until it has ended. */
+export function running<T>(app: FastifyInstance, work: Promise<T>): Promise<T> {
+  app.running.add(work);
+  const end = () => app.running.delete(work);
+  work.then(end, end);
+  return work;
+}
+
+/**
+ * Waits until no handler runs, or `signal` aborts. Closing the server waits only for connections,
+ * and a handler goes on after its client has closed the connection.
+ */
+export async function handlersEnded(app: FastifyInstance, signal: AbortSignal): Promise<void> {
+  const overdue = signal.aborted ? undefined : once(signal, 'abort');
+  while (app.running.size > 0 && !signal.aborted) {
+    await Promise.race([Promise.allSettled(app.running), overdue]);
+    await nextTurn(); // a request that waited for one of them begins now
+  }
 }
 
 /**
@@ -134,7 +159,7 @@ export function addRoutes(app: FastifyInstance, path: string, routes: readonly R
         ...(right === undefined ? {} : { right }),
       },
       ...limit,
-      handler,
+      handler: (request, reply) => running(app, handler(request, reply)),
     });
   }
 }
