@@ -78,7 +78,7 @@ describe('files', () => {
     expect(out).toBe(`line 1: added: new
 line 2: unchanged: same
 line 4: different: other already exists with a different algorithm and secret; use --update to replace it
-line 5: invalid: the algorithm must be one of hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512, not 'hmac-sha9'
+line 5: invalid: the algorithm must be one of hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512
 line 6: invalid: NEW. is a duplicate of the key at line 1
 `);
     expect(err).toBe(`${reach('new')}tsigil: 1 added, 1 unchanged, 1 different, 2 invalid\n`);
