@@ -54,7 +54,7 @@ export async function send(
   options: { readonly replace: boolean; readonly dry_run: boolean },
   signal?: AbortSignal,
 ): Promise<BulkResponse> {
-  const tlds = entries.map(({ name, description }) => ({ name, description }));
+  const tlds = entries.map(bodyOf);
   const body = Object.assign({ tlds }, options);
   const sending = { method: 'POST', body };
   const { body: response } = await request<BulkResponse>(
@@ -62,6 +62,13 @@ export async function send(
     signal === undefined ? sending : Object.assign({ signal }, sending),
   );
   return response;
+}
+
+/** The members of a line of a list, and of a stored entry, that a request does not have. */
+const UNSENT = ['line', 'id', 'created_at', 'updated_at', 'links'];
+
+function bodyOf(entry: Entry): object {
+  return Object.fromEntries(Object.entries(entry).filter(([name]) => !UNSENT.includes(name)));
 }
 
 /** Reads the whole list as it is now. Throws `RequestError`. */

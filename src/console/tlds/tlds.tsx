@@ -46,14 +46,7 @@ function TldList() {
     changed();
     showToast(`Removed ${visible(tld.name)}`, { label: 'Undo', run: () => void restore([tld]) });
   };
-  const restore = async (removed: readonly Tld[]) => {
-    const tlds = removed.map(({ id, name, description, created_at, updated_at }) => ({
-      id,
-      name,
-      description,
-      created_at,
-      updated_at,
-    }));
+  const restore = async (tlds: readonly Tld[]) => {
     const [first] = tlds;
     const body = { tlds };
     try {

@@ -1,6 +1,15 @@
 import type { ActionBody, ActionResponse } from './action.ts';
 import { EXAMPLE_ID } from '../model/error-entry.ts';
-import { boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../model/field.ts';
+import {
+  boolean,
+  enumeration,
+  integer,
+  nullable,
+  uuid,
+  type Field,
+  type Kind,
+  type ValueOf,
+} from '../model/field.ts';
 import {
   described,
   object,
@@ -9,7 +18,9 @@ import {
   sequence,
   unparsedList,
   withDefault,
+  type Optional,
 } from '../model/object.ts';
+import { givenFields, shownFields, uniqueOf } from '../model/resource.ts';
 import { tld } from '../resources/tld.ts';
 
 export const MAX_ENTRIES = 20_000;
@@ -22,8 +33,35 @@ export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 
 const OUTCOMES = ['added', 'unchanged', 'updated'] as const;
 
-const name = described(tld.fields.name, tld.fields.name.description);
-const description = described(tld.fields.description, tld.fields.description.description);
+type TldFields = (typeof tld)['fields'];
+type Values = { readonly [Name in keyof TldFields]: ValueOf<TldFields[Name]> };
+type Former = {
+  readonly [Name in Exclude<keyof TldFields, 'name'>]: Optional<Values[Name]>;
+};
+
+/** Returns members for the fields of the definition, with what `memberOf` returns for each. */
+function membersOf(memberOf: (field: Field) => unknown, names = shownFields(tld)): object {
+  return Object.fromEntries(
+    Object.entries<Field>(tld.fields).flatMap(([name, field]) =>
+      names.includes(name) ? [[name, memberOf(field)]] : [],
+    ),
+  );
+}
+
+const kindOf = (field: Field) => described(field, field.description);
+const optionalKindOf = (field: Field) => optional(kindOf(field));
+
+const ENTRY_MEMBERS = membersOf(
+  (field) => (field.onCreate === 'required' ? kindOf(field) : optionalKindOf(field)),
+  givenFields(tld),
+) as Readonly<Record<string, Kind>>;
+/** An entry keeps its name, by which it is matched. */
+const FORMER_MEMBERS = membersOf(
+  optionalKindOf,
+  givenFields(tld).filter((name) => name !== uniqueOf(tld).field),
+) as Former;
+const REMOVED_MEMBERS = membersOf(kindOf) as TldFields;
+const EXAMPLE = membersOf(({ example }) => example) as Values;
 
 const REQUEST = object({
   replace: described(
@@ -37,7 +75,7 @@ const REQUEST = object({
   // The service rejects an empty list, because its usual cause is a failed download. With
   // `replace`, an empty list would remove every entry.
   tlds: described(
-    unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
+    unparsedList(object(ENTRY_MEMBERS), 1, MAX_ENTRIES, 'entries'),
     'The entries, in the format of a request that creates a Tld. No two entries may have the same name.',
   ),
 });
@@ -49,10 +87,10 @@ const RESULT = responseObject({
   index: described(integer(0), 'The position of the entry in the list, from 0.'),
   outcome: described(enumeration(OUTCOMES), 'What happened to the entry.'),
   id: described(nullable(uuid()), 'The id of the Tld. Null for a Tld that a dry run would add.'),
-  name: described(name, 'The name as it is stored.'),
+  name: described(tld.fields.name, 'The name as it is stored.'),
   previous: optional(
     described(
-      responseObject({ description: optional(description) }),
+      responseObject(FORMER_MEMBERS),
       'For an updated entry: the old values of the changed members.',
     ),
   ),
@@ -74,12 +112,15 @@ const RESPONSE = responseObject({
   ),
   results: described(sequence(RESULT), 'The outcome of each entry, in the order of the list.'),
   removed: described(
-    sequence(responseObject({ id: uuid(), name, description })),
+    sequence(responseObject({ id: uuid(), ...REMOVED_MEMBERS })),
     'The removed entries.',
   ),
 });
 
 export type BulkResult = ValueOf<typeof RESULT>;
+
+/** An entry that the list lacks: its id, and every field. */
+export type RemovedTld = Values & { readonly id: string };
 
 export type BulkResponse = ValueOf<typeof RESPONSE>;
 
@@ -133,7 +174,7 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
         dry_run: true,
         counts: { ...NONE, added: 1, removed: 1 },
         results: [{ index: 0, outcome: 'added', id: null, name: 'example' }],
-        removed: [{ id: EXAMPLE_ID, name: 'co.example', description: null }],
+        removed: [{ id: EXAMPLE_ID, ...EXAMPLE }],
       },
     },
   },

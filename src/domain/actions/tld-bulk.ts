@@ -6,6 +6,7 @@ import {
   type BulkRequest,
   type BulkResponse,
   type BulkResult,
+  type RemovedTld,
 } from './bulk-request.ts';
 import { defineAction } from './action.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { ServiceError } from '../model/errors.ts';
 import { requireRight } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';
-import type { Change } from '../model/resource.ts';
+import { shownFields, type Change } from '../model/resource.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
 import {
@@ -181,12 +182,13 @@ function showResult(
     ...options,
     counts,
     results: mapped(outcomes, show),
-    removed: mapped(removed, ({ resource: { id, name, description } }) => ({
-      id,
-      name,
-      description,
-    })),
+    removed: mapped(removed, showRemoved),
   };
+}
+
+function showRemoved({ resource }: Keyed<Tld>): RemovedTld {
+  const members = ['id', ...shownFields(tld)] as (keyof RemovedTld)[];
+  return Object.fromEntries(members.map((name) => [name, resource[name]])) as unknown as RemovedTld;
 }
 
 function* mapped<T, U>(items: readonly T[], show: (item: T) => U): Generator<U> {
