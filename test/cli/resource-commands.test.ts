@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { endOfTurn } from '../harness/client.ts';
-import { KEY_MEMBERS, POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
+import { KEY_MEMBERS, POOL_ID, TLDS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import type { Ended } from './run.ts';
 import { runInside, type RunOptions } from './session.ts';
@@ -31,6 +31,7 @@ async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> 
 const names = (...argv: string[]) =>
   json<{ name: string }[]>(...argv, '-c', 'name').then((items) => items.map(({ name }) => name));
 
+const TLD_COLUMNS = TLDS.members.filter((member) => member !== 'links');
 const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', POOL_ID];
 
 describe('each resource type', () => {
@@ -317,7 +318,7 @@ describe('errors', () => {
     [
       ['tld', 'list', '-c', 'nmae'],
       2,
-      /^tsigil: Unknown column 'nmae'\. Use one of: id, name, description, created_at, updated_at\.\n$/,
+      new RegExp(`^tsigil: Unknown column 'nmae'\\. Use one of: ${TLD_COLUMNS.join(', ')}\\.\n$`),
     ],
     [
       ['tld', 'list', '--algorithm', 'x'],

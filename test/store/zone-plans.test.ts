@@ -17,6 +17,7 @@ import { temporaryFolder } from '../harness/service.ts';
 import { primary } from '../harness/zones.ts';
 import { type Resource } from '../../src/domain/model/resource.ts';
 import { keyed } from '../../src/domain/model/query.ts';
+import { tldNamed } from './samples.ts';
 
 interface Statement {
   readonly text: string;
@@ -103,8 +104,7 @@ async function fill(count: number): Promise<void> {
   const filler = primary('');
   await dependencies.store.write(async (writer) => {
     for (let index = 0; index < count; index += 1) {
-      const entry = { id: randomUUID(), name: `filler-${index}`, description: null, ...stamp };
-      await writer.insert(tld, keyed(tld, entry));
+      await writer.insert(tld, keyed(tld, tldNamed(`filler-${index}`, stamp)));
       const name = `zone-${index}.filler-${index}.`;
       const fields = Object.entries(zone.fields).map(([field, { onCreate }]) => [
         field,
