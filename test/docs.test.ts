@@ -82,10 +82,13 @@ describe('examples in documents', () => {
     test.runIf(curl && installed && isExecuted)(
       `${document.path}: every command prints the output on the page`,
       async () => {
-        const service = await startFirstService();
         const examples = examplesOf(document);
         const commands = examples.map(({ command }) => command);
         const ports = [await freePort(), await freePort()];
+        const startsService = commands.some((command) => command.startsWith('tsigil serve '));
+        const service = startsService
+          ? { folder: temporaryFolder(), url: `http://127.0.0.1:${await freePort()}` }
+          : await startFirstService();
         const outputs = runCommands(commands, service.folder, service.url, ports);
         const printed = outputs.map(
           (output, index) => `$ ${commands[index]}\n${normalise(output)}`,

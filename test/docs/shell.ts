@@ -8,6 +8,8 @@ import { TOOL_ENVIRONMENT } from '../harness/tools.ts';
 const SHOWN_ADDRESS = '127.0.0.1:9001';
 /** The ports of name servers in documents. */
 const SHOWN_PORTS = ['5300', '5301'];
+/** The folder of the commands in documents. */
+const SHOWN_FOLDER = '/home/ada/tsigil';
 /** The separator between the outputs of two commands. */
 const SEPARATOR = '\u001e';
 
@@ -39,7 +41,10 @@ export function runCommands(
     timeout: 140_000,
   });
   stopServers(folder);
-  const outputs = stdout.replaceAll(address, SHOWN_ADDRESS).split(SEPARATOR);
+  const outputs = stdout
+    .replaceAll(address, SHOWN_ADDRESS)
+    .replaceAll(folder, SHOWN_FOLDER)
+    .split(SEPARATOR);
   if (outputs.length !== commands.length + 1)
     throw new Error(
       `bash ended with ${status} after ${outputs.length - 1} commands: ${outputs.at(-1)}`,
@@ -64,6 +69,9 @@ export function normalise(text: string): string {
     .replaceAll(/master key [A-Z2-7]{8}/g, 'master key (id)')
     .replaceAll(/'\/[^']*\/master\.key'/g, "'(folder)/master.key'")
     .replaceAll(/"serial": ?\d{10}/g, '"serial":(serial)')
+    .replaceAll(/-tsigil-[0-9a-f]{16}/g, '-tsigil-(random)')
+    .replaceAll(/audit batch \d+/g, 'audit batch (number)')
+    .replaceAll(/\.replaced-\d{8}T\d{9}/g, '.replaced-(time)')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}/g, '(time)')
     .trimEnd();
 }
