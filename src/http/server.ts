@@ -1,4 +1,4 @@
-import { asError } from '../domain/model/errors.ts';
+import { asError, ServiceError } from '../domain/model/errors.ts';
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ACTIONS } from '../domain/actions/actions.ts';
@@ -16,6 +16,7 @@ import { addConsoleSessions } from './console-session.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
 import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
 import { createLineSender } from './long-responses.ts';
+import { isEncoded } from './request/json-body.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { addMetrics, addProbes } from './operator-routes.ts';
 import { addDocuments } from './docs/documents.ts';
@@ -123,7 +124,10 @@ export function createServer(options: ServerOptions): HttpServer {
   app.addContentTypeParser(
     ['application/json', '*'],
     { parseAs: 'buffer' },
-    (_request, body, done) => done(null, body),
+    ({ headers }, body, done) =>
+      isEncoded(headers['content-encoding'])
+        ? done(new ServiceError('unsupported_content_encoding'))
+        : done(null, body),
   );
   prepareRoutes(app);
 

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   create,
@@ -101,6 +102,30 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expectError(response, 415, 'unsupported_content_type');
   });
 
+  test.each(['gzip', 'GZIP', 'deflate', 'br', 'zstd', 'aes128gcm', 'identity, gzip', 'x y', '*'])(
+    '415 for the content encoding %s, whatever the bytes of the body are',
+    async (encoding) => {
+      const change = JSON.stringify(sample.change);
+      for (const sent of [Buffer.from(change), gzipSync(change)]) {
+        const head = ['Host: h', `X-Auth-Token: ${service.token}`, `Content-Encoding: ${encoding}`];
+        const type = ['Content-Type: application/json', `Content-Length: ${sent.length}`];
+        for (const line of [
+          `POST ${path} HTTP/1.1`,
+          `PATCH ${path}/${resource.id} HTTP/1.1`,
+          `DELETE ${path}/${resource.id} HTTP/1.1`,
+        ]) {
+          const response = await sendRequest(service.url, [line, ...head, ...type], sent);
+          expect(JSON.parse(response.body)).toMatchObject({
+            code: 415,
+            type: 'unsupported_content_encoding',
+          });
+          expect(response.headers.get('accept-encoding')).toBe('identity');
+        }
+      }
+      expect((await service.get(`${path}/${resource.id}`)).status).toBe(200);
+    },
+  );
+
   test('415 without a content type, even without a body', async () => {
     for (const body of ['', '{}']) {
       const head = ['Host: h', `X-Auth-Token: ${service.token}`, `Content-Length: ${body.length}`];
@@ -131,6 +156,19 @@ describe('accepted requests', () => {
   ])('201 for the content type %s', async (type) => {
     const name = Buffer.from(type).toString('hex').slice(-40);
     expect((await service.post('/v2/tlds', { name }, { 'content-type': type })).status).toBe(201);
+  });
+
+  test.each(['identity', 'Identity', ' identity , identity', ''])(
+    '201 for the content encoding %j',
+    async (encoding) => {
+      const name = `encoded${Buffer.from(encoding).toString('hex').slice(0, 40)}`;
+      const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+      expect((await service.post('/v2/tlds', { name }, headers)).status).toBe(201);
+    },
+  );
+
+  test('200 for a content encoding without a body', async () => {
+    expect((await service.get('/v2/tlds', { 'content-encoding': 'gzip' })).status).toBe(200);
   });
 
   test.each(['application/json', 'text/html', 'application/xml;q=1', '*/*;q=0', 'nonsense'])(

@@ -140,6 +140,12 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
           () => service.call(method, url, '{}', { 'content-type': 'text/plain' }),
         ],
         [
+          'unsupported_content_encoding',
+          method,
+          template,
+          () => service.call(method, url, '{}', { 'content-encoding': 'gzip' }),
+        ],
+        [
           'request_too_large',
           method,
           template,

@@ -346,6 +346,11 @@ export const ERRORS = {
     message: () =>
       'A secret cannot be decrypted. Set a new secret or delete the resource. The service log states the resource and the reason',
   }),
+  unsupported_content_encoding: entry({
+    status: 415,
+    when: 'The body has a `Content-Encoding`, such as `gzip`.',
+    message: () => 'The Content-Encoding is not supported. Send the body without one.',
+  }),
   unsupported_content_type: entry({
     status: 415,
     when: 'The `Content-Type` is not `application/json`.',

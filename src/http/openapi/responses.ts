@@ -58,6 +58,7 @@ export const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_fo
 
 export const BODY_ERRORS: readonly ErrorCode[] = [
   'unsupported_content_type',
+  'unsupported_content_encoding',
   'empty_request_body',
   'invalid_json',
   'invalid_object',

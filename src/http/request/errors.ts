@@ -43,6 +43,8 @@ export function errorResponse(
   const [status, type] = isForbidden ? [403, 'forbidden'] : [ERRORS[error.code].status, error.type];
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
+  // RFC 9110 section 12.5.3: tells this 415 from that of a media type.
+  if (error.code === 'unsupported_content_encoding') headers['accept-encoding'] = 'identity';
   // RFC 9110 section 15.5.2 requires a challenge in every 401. Section 11.6.1 allows several
   // challenges in one field.
   const kind = error.code === 'access_denied' ? 'missingRight' : 'unknownCaller';

@@ -56,6 +56,14 @@ function bytesOf(request: FastifyRequest): Buffer {
   return body;
 }
 
+/** Returns whether a `Content-Encoding` names another coding than `identity`. */
+export function isEncoded(contentEncoding = ''): boolean {
+  return contentEncoding
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase())
+    .some((coding) => coding !== '' && coding !== 'identity');
+}
+
 /** Returns the JSON value in `bytes`. Yields between steps, so that other work may run. */
 export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
   let text: string;
