@@ -7,7 +7,7 @@ import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { networksOf } from '../domain/text/networks.ts';
 import { prefersHtml } from './console.ts';
 import { isStatedAddress } from './connection/client-address.ts';
-import { versionDocument } from './openapi/open-paths.ts';
+import { currentVersionDocument, versionDocument } from './openapi/open-paths.ts';
 import { addDatabaseGauges, inTime, MAX_AGE_SECONDS, type Metrics } from './metrics/metrics.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { tokenOf } from './request/guard.ts';
@@ -95,7 +95,7 @@ export function addMetrics(
 }
 
 /**
- * Serves the version document, instead of which a browser gets the console if there is one, and the
+ * Serves the version documents, at `/` instead of which a browser gets the console if there is one, and the
  * liveness and readiness probes without a token. The service is ready if `ping` resolves.
  */
 export function addProbes(
@@ -112,6 +112,15 @@ export function addProbes(
           .header('content-type', JSON_TYPE)
           .send(JSON.stringify(versionDocument(request.base)));
       },
+    },
+  ]);
+  addRoutes(app, '/v2', [
+    {
+      method: 'GET',
+      handler: async (request, reply) =>
+        reply
+          .header('content-type', JSON_TYPE)
+          .send(JSON.stringify(currentVersionDocument(request.base))),
     },
   ]);
   addRoutes(app, '/healthcheck', [

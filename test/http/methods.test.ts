@@ -158,8 +158,6 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
 
 describe('paths', () => {
   test.each([
-    '/v2',
-    '/v2/',
     '/v2/nosuch',
     '/v2/tld',
     '/v2/TLDS',
@@ -190,7 +188,7 @@ describe('paths', () => {
   });
 
   test('401 for unknown paths below /v2 without a token', async () => {
-    for (const path of ['/v2', '/v2/', '/v2/nosuch', '/v2?x', '/v2/tlds.json'])
+    for (const path of ['/v2/nosuch', '/v2/x?y', '/v2//nosuch', '/v2/tlds.json'])
       expect((await service.with('unknown-token').get(path)).status).toBe(401);
   });
 
@@ -274,6 +272,28 @@ describe('without a token', () => {
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
+  test('200 for the self link of every version, with that version', async () => {
+    const nobody = service.with('unknown-token');
+    const { versions } = (await nobody.get('/')).body as {
+      versions: { id: string; links: { rel: string; href: string }[] }[];
+    };
+    const current = versions.find(({ id }) => id === 'v2.0');
+    for (const { links } of versions) {
+      const { href = '' } = links.find(({ rel }) => rel === 'self') ?? {};
+      for (const path of ['', '/', '//', '?x'].map((end) => href.slice(service.url.length) + end))
+        for (const client of [nobody, service]) {
+          const { status, headers, body } = await client.get(path);
+          expect([status, headers.get('content-type'), body]).toEqual([
+            200,
+            'application/json; charset=UTF-8',
+            { version: current },
+          ]);
+        }
+    }
+    const head = await nobody.call('HEAD', '/v2');
+    expect([head.status, head.text]).toEqual([200, '']);
+  });
+
   test.each(['/healthcheck', '/readyz'])('200 with the body OK for %s', async (path) => {
     const response = await service.with('unknown-token').get(path);
     expect([response.status, response.text, response.headers.get('content-type')]).toEqual([
@@ -284,7 +304,7 @@ describe('without a token', () => {
   });
 
   test('405 for POST on paths that need no token', async () => {
-    for (const path of ['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json']) {
+    for (const path of ['/', '/v2', '/healthcheck', '/readyz', '/metrics', '/openapi.json']) {
       const response = await service.with('unknown-token').post(path, {});
       expectError(response, 405, 'method_not_allowed');
       expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS');

@@ -19,56 +19,65 @@ const API_UPDATED = '2022-06-29T00:00:00Z';
  * the available extensions from the minor number of the current version.
  */
 export function versionDocument(base: string): object {
+  const current = currentVersion(base);
+  return { versions: [{ ...current, id: 'v2', status: 'SUPPORTED' }, current] };
+}
+
+/** Returns the document of one version, which clients of OpenStack expect at its own URL. */
+export function currentVersionDocument(base: string): object {
+  return { version: currentVersion(base) };
+}
+
+function currentVersion(base: string) {
   const links = [
     { rel: 'self', href: `${base}/v2` },
     { rel: 'help', href: `${base}/docs` },
   ];
-  return {
-    versions: [
-      { id: 'v2', status: 'SUPPORTED', updated: API_UPDATED, links },
-      { id: 'v2.0', status: 'CURRENT', updated: API_UPDATED, links },
-    ],
-  };
+  return { id: 'v2.0', status: 'CURRENT', updated: API_UPDATED, links };
 }
+
+const VERSION: JsonSchema = {
+  type: 'object',
+  required: ['id', 'status', 'updated', 'links'],
+  properties: {
+    id: { type: 'string', description: 'The version.' },
+    status: {
+      type: 'string',
+      enum: ['SUPPORTED', 'CURRENT'],
+      description: '`CURRENT` for the newest version, `SUPPORTED` for other versions.',
+    },
+    updated: {
+      type: 'string',
+      format: 'date-time',
+      description: 'The time of the last change.',
+    },
+    links: {
+      type: 'array',
+      description: 'The links to the API and its description.',
+      items: {
+        type: 'object',
+        required: ['rel', 'href'],
+        properties: {
+          rel: { enum: ['self', 'help'] },
+          href: { type: 'string', format: 'uri' },
+        },
+      },
+    },
+  },
+};
 
 const VERSIONS: JsonSchema = {
   type: 'object',
   required: ['versions'],
   properties: {
-    versions: {
-      type: 'array',
-      description: 'The versions of the API.',
-      items: {
-        type: 'object',
-        required: ['id', 'status', 'updated', 'links'],
-        properties: {
-          id: { type: 'string', description: 'The version.' },
-          status: {
-            type: 'string',
-            enum: ['SUPPORTED', 'CURRENT'],
-            description: '`CURRENT` for the newest version, `SUPPORTED` for other versions.',
-          },
-          updated: {
-            type: 'string',
-            format: 'date-time',
-            description: 'The time of the last change.',
-          },
-          links: {
-            type: 'array',
-            description: 'The links to the API and its description.',
-            items: {
-              type: 'object',
-              required: ['rel', 'href'],
-              properties: {
-                rel: { enum: ['self', 'help'] },
-                href: { type: 'string', format: 'uri' },
-              },
-            },
-          },
-        },
-      },
-    },
+    versions: { type: 'array', description: 'The versions of the API.', items: VERSION },
   },
+};
+
+const ONE_VERSION: JsonSchema = {
+  type: 'object',
+  required: ['version'],
+  properties: { version: VERSION },
 };
 
 const LIMITED: ErrorCode[] = ['too_many_requests'];
@@ -99,6 +108,9 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
   const versions = json(VERSIONS, {
     versions: { summary: 'The URL of the API.', value: versionDocument(settings.base) },
   });
+  const version = json(ONE_VERSION, {
+    version: { summary: 'The version.', value: currentVersionDocument(settings.base) },
+  });
   return {
     '/': open(
       'get_versions',
@@ -106,6 +118,14 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
       'Returns the versions of the API, for clients that discover the API.',
       'The versions.',
       versions,
+      LIMITED,
+    ),
+    '/v2': open(
+      'get_version',
+      'Show the version',
+      'Returns the current version of the API, which the links of `/` lead to.',
+      'The version.',
+      version,
       LIMITED,
     ),
     '/healthcheck': open(

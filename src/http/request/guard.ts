@@ -182,7 +182,7 @@ export function globalRequestId({ headers }: FastifyRequest, header: string): st
 }
 
 function isApi(url: string): boolean {
-  return url.startsWith('/v2') && (url.length === 3 || url[3] === '/' || url[3] === '?');
+  return url.startsWith('/v2/');
 }
 
 function addressOf({ address = 'unknown' }: FastifyRequest): string {
