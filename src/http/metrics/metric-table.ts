@@ -76,29 +76,6 @@ export const COUNTED = {
   },
 } as const satisfies Record<string, CountedMetric>;
 
-/** The results of delivery passes. */
-export const PASS_RESULTS = ['unchanged', 'changed', 'drifted', 'failed', 'lost'] as const;
-
-/** The usual reasons of failed delivery passes. */
-export const FAILURE_CODES = [
-  'unreachable',
-  'timeout',
-  'not_permitted',
-  'not_writable',
-  'foreign_file',
-  'clock_skew',
-  'refused_by_server',
-  'not_included',
-  'not_verified',
-  'too_wide',
-  'open',
-  'drift',
-  'held',
-  'blocked_removal',
-  'agent_mismatch',
-  'internal',
-] as const;
-
 export interface CountedMetric {
   readonly help: string;
   readonly labels?: readonly string[];
@@ -271,9 +248,11 @@ export const NAME_SERVER_GAUGES: readonly DatabaseGauge<readonly ServerState[]>[
     labelNames: ['name_server', 'change'],
     valueOf: (servers) =>
       servers.flatMap(({ name, held }) =>
-        (['added', 'removed', 'changed'] as const).map(
-          (change) => [{ name_server: name, change }, held?.[change] ?? 0] as const,
-        ),
+        held === null
+          ? []
+          : (['added', 'removed', 'changed'] as const).map(
+              (change) => [{ name_server: name, change }, held[change]] as const,
+            ),
       ),
   },
   {

@@ -15,10 +15,8 @@ import { nameServer } from '../../domain/resources/name-server.ts';
 import { cachedFlight } from '../../domain/scheduling/single-flight.ts';
 import {
   COUNTED,
-  FAILURE_CODES,
   LIVE,
   NAME_SERVER_GAUGES,
-  PASS_RESULTS,
   type CountedMetric,
   type DatabaseGauge,
 } from './metric-table.ts';
@@ -174,13 +172,14 @@ interface ObservedPass {
   readonly lagSeconds: number | undefined;
 }
 
+/**
+ * Begins the metrics of which an alert must see the first increase. All others have no series
+ * before there is something to count, which keeps a scrape of many name servers short.
+ */
 function beginPassMetrics({ begin }: Metrics, name: string): void {
   const server = { name_server: name };
-  for (const result of PASS_RESULTS) begin('tsigil_delivery_passes_total', { ...server, result });
-  for (const code of FAILURE_CODES) begin('tsigil_delivery_failures_total', { ...server, code });
   begin('tsigil_delivery_drift_total', server);
   begin('tsigil_delivery_seconds', server);
-  begin('tsigil_delivery_pass_duration_seconds', server);
 }
 
 /** The maximum number of reasons per name server. Agents can report any text as a reason. */
