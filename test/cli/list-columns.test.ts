@@ -34,7 +34,7 @@ const LISTS = [
     ['name', 'algorithm', 'scope', 'state', 'age', 'weakness'],
     'transfer.ns1.example.org',
   ],
-  ['zone', ['name', 'type', 'serial', 'status', 'action'], 'a.example.org.'],
+  ['zone', ['name', 'type', 'description'], 'a.example.org.'],
   ['pool', ['name', 'description'], 'anycast'],
   ['token', ['name', 'roles', 'limits', 'project_id', 'expires_at'], 'reporting'],
 ] as const;
@@ -73,6 +73,19 @@ describe.each(LISTS)('%s list', (noun, columns, name) => {
     expect(await printed(undefined, noun, 'list', '-f', 'csv')).toMatch(/^id,name,/);
   });
 });
+
+test.each(['table', 'csv', 'json', 'yaml'])(
+  'zone list -f %s has serial, status and action only with --long or -c',
+  async (format) => {
+    const list = (...flags: string[]) => printed(undefined, 'zone', 'list', '-f', format, ...flags);
+    const [short, long] = [await list(), await list('--long')];
+    for (const column of ['serial', 'status', 'action']) {
+      expect(short).not.toContain(column);
+      expect(long).toContain(column);
+      expect(await list('-c', column)).toContain(column);
+    }
+  },
+);
 
 describe('-f table', () => {
   test('draws a table even in a pipe; without -f table, tabs separate the columns', async () => {

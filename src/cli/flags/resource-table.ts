@@ -223,8 +223,8 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: zone,
     plural: 'zones',
-    columns: ['id', 'name', 'type', 'serial', 'status', 'action'],
-    tableColumns: ['name', 'type', 'serial', 'status', 'action'],
+    columns: ['id', 'name', 'type', 'description'],
+    tableColumns: ['name', 'type', 'description'],
     nameIsArgument: true,
     toName: absoluteAsciiName,
     referenceVerbs: { create: 'serve the zone with' },
