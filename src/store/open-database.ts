@@ -1,5 +1,6 @@
 import type { Clock, Store } from '../domain/model/ports.ts';
 import type { AuditSubject } from '../domain/operations/audit-entry.ts';
+import { noteRestored } from './audit/last-backup.ts';
 import { recordLocally } from './audit/local.ts';
 import { parseDatabase } from './databases.ts';
 import { noteRestores, type RestoredOver } from './restore.ts';
@@ -36,6 +37,8 @@ export interface OpenedDatabase {
    * trail had these ends.
    */
   noteRestores(ends: readonly RestoredOver[]): Promise<void>;
+  /** Notes which backup this database is, by the name that the operator gave. */
+  noteRestored(backup: string): Promise<void>;
   endSessions(): Promise<void>;
   /** What the preparation of the encryption found and did: nothing without `secrets`. */
   readonly report: EncryptionReport;
@@ -70,6 +73,7 @@ export async function openDatabase(
       steps,
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
       noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
+      noteRestored: (backup) => noteRestored(database, backup, clock()),
       endSessions: () => endSessions(database),
       report,
     };

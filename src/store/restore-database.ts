@@ -118,7 +118,7 @@ async function settle(
 ): Promise<void> {
   await assertUsable(config, setting, shown);
   const secrets = openKeyring(config.database, config.encryption);
-  const { store, reads, record, noteRestores, endSessions } = await openDatabase(
+  const { store, reads, record, noteRestores, noteRestored, endSessions } = await openDatabase(
     setting,
     config.databasePool,
     clock,
@@ -175,6 +175,7 @@ async function settle(
         (changes) => withdraw(changes, since),
       );
     await noteRestores(ends);
+    await noteRestored(shown);
   } finally {
     await replaced?.close();
     await store.close();

@@ -129,6 +129,49 @@ test.runIf(process.env.TEST_DATABASE !== 'postgres')(
   },
 );
 
+test.runIf(process.env.TEST_DATABASE !== 'postgres')(
+  'status after a restore names the backup, when it was written, and when it was restored',
+  async () => {
+    const first = await startTestService();
+    const variables = { TSIGIL_DATABASE_URL: await testDatabase(first.folder) };
+    const command = async (...argv: string[]) =>
+      expect(await tsigil(first.folder, variables, ...argv)).toMatchObject({ status: 0 });
+    const stateOf = async (of: TestService) =>
+      (await of.get('/v2/status')).body.backup as {
+        last_at: string;
+        restored: { from: string; backup_at: string; at: string } | null;
+      };
+    await command('backup', '--to', 'first.db');
+    const written = (await stateOf(first)).last_at;
+    await command('backup', '--to', 'second.db');
+    expect((await stateOf(first)).restored).toBe(null);
+    await first.close();
+
+    await command('restore', 'first.db', '--yes');
+    const restarted = await startTestService({}, { folder: first.folder });
+    const { last_at: last, restored } = await stateOf(restarted);
+    expect(restored).toMatchObject({ from: 'first.db', backup_at: last });
+    const { backup_at: of = '', at = '' } = restored ?? {};
+    expect([of, written, at].toSorted()).toEqual([of, written, at]);
+    const { out } = await run(restarted, ['status']);
+    expect(out).toMatch(
+      new RegExp(
+        `\nlast backup\tok\t\\d+s ago, at ${of.slice(0, 19)}\\. Restored from 'first\\.db' of ${of.slice(0, 19)}, \\d+s ago, at ${at.slice(0, 19)}\t`,
+      ),
+    );
+    await command('backup', '--to', 'third.db');
+    const later = await stateOf(restarted);
+    expect(later.restored).toEqual(restored);
+    expect(later.last_at > at).toBe(true);
+    await restarted.close();
+
+    await command('restore', 'third.db', '--yes');
+    const again = await stateOf(await startTestService({}, { folder: first.folder }));
+    expect(again.restored).toMatchObject({ from: 'third.db', backup_at: again.last_at });
+    expect((again.restored?.backup_at ?? '') > of).toBe(true);
+  },
+);
+
 test('status sends one request, and tsigkey list two for 1,000 keys', async () => {
   for (let index = 0; index < 5; index += 1)
     await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: `key${index}` });

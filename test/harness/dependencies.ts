@@ -82,7 +82,7 @@ export function serverDependenciesOn(
       rotateMasterKey: absent,
     },
     audit: {
-      lastBackup: absent,
+      backups: absent,
       records: absent,
       batches: absent,
       sealedAfter: absent,

@@ -91,10 +91,10 @@ const SECTIONS: readonly Section[] = [
     member: 'backup',
     summary({ backup }, now) {
       if (backup === null) return null;
-      const { last_at: at } = backup;
-      return at === null
-        ? "not recorded, because 'tsigil backup' has not written one"
-        : `${ageOf(now - millisecondsOf(at))} ago, at ${at.slice(0, 19)}`;
+      const { last_at: at, restored } = backup;
+      const last =
+        at === null ? "not recorded, because 'tsigil backup' has not written one" : timeOf(at, now);
+      return restored === null ? last : `${last}. ${restoredText(restored, now)}`;
     },
   },
   {
@@ -109,6 +109,18 @@ const SECTIONS: readonly Section[] = [
     },
   },
 ];
+
+function restoredText(
+  { from, backup_at: written, at }: NonNullable<NonNullable<Status['backup']>['restored']>,
+  now: number,
+): string {
+  const backup = written === null ? `'${from}'` : `'${from}' of ${written.slice(0, 19)}`;
+  return `Restored from ${backup}, ${timeOf(at, now)}`;
+}
+
+function timeOf(at: string, now: number): string {
+  return `${ageOf(now - millisecondsOf(at))} ago, at ${at.slice(0, 19)}`;
+}
 
 function ofAll(count: number, total: number, word: string): string {
   if (total === 0) return 'none';

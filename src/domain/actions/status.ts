@@ -121,6 +121,19 @@ const STATUS = responseObject({
           nullable(timestamp()),
           'When `tsigil backup` last wrote a backup. Null if it never did; the service does not know other backups.',
         ),
+        restored: described(
+          nullable(
+            responseObject({
+              from: described(anyText(), 'The backup, as the command named it.'),
+              backup_at: described(
+                nullable(timestamp()),
+                'When `tsigil backup` wrote the backup. Null if another program did.',
+              ),
+              at: described(timestamp(), 'When it was restored.'),
+            }),
+          ),
+          'The backup from which `tsigil restore` last restored the database. Null if it was never restored.',
+        ),
       }),
     ),
     hidden('The last backup.'),
@@ -362,7 +375,7 @@ const EXAMPLE: Status = {
   },
   tokens: null,
   encryption: { clear_text: 0, unreadable: 0, lost: 0 },
-  backup: { last_at: '2030-01-31T12:00:00.000000' },
+  backup: { last_at: '2030-01-31T12:00:00.000000', restored: null },
   zones: { total: 12, outside_tlds: 0 },
   pools: { total: 1 },
   tlds: { total: 3 },
@@ -418,7 +431,7 @@ export const status = defineAction({
       tokens: await ifListed(token, () => tokens(asking, problems)),
       encryption:
         has(ENCRYPTION_RIGHTS.get) || has(AUDIT_RIGHT) ? await encryption(asking, problems) : null,
-      backup: has(AUDIT_RIGHT) ? { last_at: await audit.lastBackup() } : null,
+      backup: has(AUDIT_RIGHT) ? await audit.backups() : null,
       zones: await ifListed(zone, () => zones(asking, problems)),
       pools: await ifListed(pool, () => counted(pool)),
       tlds: await ifListed(tld, () => counted(tld)),

@@ -118,10 +118,24 @@ export interface TrailVerification {
   readonly head?: Pick<TrailHead, 'number' | 'hash' | 'retention_days' | 'events'>;
 }
 
+/** What the service knows of backups of its database. */
+export interface BackupState {
+  /** When `tsigil backup` last wrote one, or null if it never did. */
+  readonly last_at: string | null;
+  /** The backup from which `tsigil restore` made this database, or null if it is not restored. */
+  readonly restored: {
+    /** The name of the backup as it was given to the command. */
+    readonly from: string;
+    /** When the backup was written. Null if `tsigil backup` did not write it. */
+    readonly backup_at: string | null;
+    /** When it was restored. */
+    readonly at: string;
+  } | null;
+}
+
 /** The operations on the audit trail. Each operation throws `unavailable` if the database fails. */
 export interface AuditTrail {
-  /** Returns when `tsigil backup` last wrote a backup, or null if it never did. */
-  lastBackup(): Promise<string | null>;
+  backups(): Promise<BackupState>;
   records(query: RecordQuery): Promise<RecordPage>;
   batches(query: BatchQuery): Promise<readonly AuditBatch[]>;
   /** Returns the next sealed records after a position. Without a position, returns none. */

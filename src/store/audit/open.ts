@@ -7,7 +7,7 @@ import type { AuditTrail } from '../../domain/audit/trail.ts';
 import type { Database } from '../sql/sql.ts';
 import { readBatches } from './batches.ts';
 import { createFeed, type Feed } from './feed.ts';
-import { readLastBackup } from './last-backup.ts';
+import { readBackupState } from './last-backup.ts';
 import { readRecords } from './read.ts';
 import { runTrail, type RunningTrail } from './running.ts';
 import { verifyTrail } from './verify.ts';
@@ -78,9 +78,9 @@ export function openAudit({ settings, log, metrics, ...rest }: AuditDependencies
     hmac: (text) => keyring.auditKey()?.hmac(text),
   });
   const trail: AuditTrail = {
-    async lastBackup() {
+    async backups() {
       await database.ping(); // another program writes backups
-      return readLastBackup(sql);
+      return readBackupState(sql);
     },
     records: (query) => readRecords(sql, query),
     batches: (query) => readBatches(sql, query),

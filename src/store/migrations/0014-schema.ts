@@ -14,8 +14,8 @@ const sortIndexes = (table: string) => [
 /**
  * Creates the schema of the first release. Lower numbers belong to development versions. Times of
  * type BIGINT are milliseconds of the database's clock. A row of `copies` says that the database is
- * the source of a finished copy, or the target of an unfinished one, or when its last backup was
- * written.
+ * the source of a finished copy, or the target of an unfinished one, when its last backup was
+ * written, or which backup it is and when that was written.
  */
 export const migration: Migration = {
   number: 14,

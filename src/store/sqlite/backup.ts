@@ -16,7 +16,7 @@ import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql/sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/sqlite-faults.ts';
-import { WRITE_LAST_BACKUP } from '../audit/last-backup.ts';
+import { WRITE_LAST_BACKUP, WRITE_ORIGIN } from '../audit/last-backup.ts';
 import { localEntry } from '../audit/local.ts';
 import { insertStatement } from '../sql/audit-records.ts';
 
@@ -44,7 +44,9 @@ export async function backUpSqlite(
   try {
     const copy = join(folder, 'copy.db');
     closeSync(openSync(copy, 'wx', 0o600));
+    const at = timestampOf(Date.now());
     copyInto(source, copy);
+    writeOrigin(copy, at);
     // SQLite blocked the event loop during the copy. Node.js needs up to two turns to handle a
     // signal that arrived meanwhile.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resume) => setImmediate(resume));
@@ -73,6 +75,18 @@ export function copyInto(source: string, copy: string): void {
   }
 }
 
+/** Writes into a backup when it was written, which a restored database then knows. */
+function writeOrigin(copy: string, at: string): void {
+  const connection = new DatabaseSync(copy);
+  try {
+    if (connection.prepare(dialect.tableExists).get('copies') === undefined) return;
+    for (const statement of [WRITE_LAST_BACKUP, WRITE_ORIGIN])
+      connection.prepare(statement).run('', at);
+  } finally {
+    connection.close();
+  }
+}
+
 /**
  * Writes a record about a backup to the audit trail of the database at `location`. A service may be
  * using the database. Writes no record if the schema of the database has no audit trail yet. Throws
@@ -87,7 +101,7 @@ export function recordBackup(location: string): void {
     const { text, parameters } = insertStatement([localEntry({ at, action: 'database:backup' })]);
     connection.exec('BEGIN IMMEDIATE');
     connection.prepare(text).run(...parameters);
-    connection.prepare(WRITE_LAST_BACKUP).run(at);
+    connection.prepare(WRITE_LAST_BACKUP).run('', at);
     connection.exec('COMMIT');
   } finally {
     connection.close();
