@@ -118,13 +118,15 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
  * and prints the outcome as comments. Throws `CommandError` with the problems of all failed checks.
  */
 export async function checkConfig(configPath: string | undefined, connect: boolean): Promise<void> {
-  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  const { describeNameServers, localProblems } =
+    await import('./nameservers/reconciler/registration.ts');
   const config = configFrom(configPath, (read) => [
     ...fileProblems(read),
     ...localProblems(read.nameServers ?? []),
   ]);
   const { formatYaml } = await import('./cli/output/yaml.ts');
-  process.stdout.write(formatYaml(describeConfig(config)));
+  const nameServers = config.nameServers && describeNameServers(config.nameServers);
+  process.stdout.write(formatYaml({ ...describeConfig(config), nameServers }));
   if (!connect) return;
   const checks = await checkConnections(config);
   for (const { works, message } of checks)

@@ -1,7 +1,8 @@
 import { withoutPassword } from '../domain/text/database-url.ts';
 import { combinationProblems } from './checks.ts';
-import { readCredential, readVariable, unknownVariables, type Environment } from './environment.ts';
+import { readCredential, readVariable, variableProblems, type Environment } from './environment.ts';
 import { quotingProblem, readConfigFile } from './file.ts';
+import { checkableServers } from './name-server-options.ts';
 import { defaultOf, mapOptions, valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
 
@@ -27,8 +28,8 @@ export function readConfig(
 ): Config {
   const problems: string[] = [];
   const fromFile = path === undefined ? new Map<string, unknown>() : readConfigFile(path, problems);
-  for (const name of unknownVariables(environment))
-    problems.push(`Unknown environment variable ${name}`);
+  problems.push(...variableProblems(environment));
+  let invalidServers: unknown;
   const read = <T>(option: Option<T>, otherwise: T, found: string[]): T => {
     const inFile = fromFile.get(option.key) ?? undefined; // null counts as unset
     const given =
@@ -39,14 +40,19 @@ export function readConfig(
     if (given === undefined) return otherwise;
     const parsed = option.kind.parse(given.value);
     if ('value' in parsed) return parsed.value;
-    found.push(`${given.source} ${quotingProblem(option.kind, given.value) ?? parsed.problem}`);
+    if (option.key === 'nameServers') invalidServers = given.value;
+    if (parsed.problems !== undefined)
+      found.push(...parsed.problems.map(({ message }) => `${given.source}: ${message}`));
+    else
+      found.push(`${given.source} ${quotingProblem(option.kind, given.value) ?? parsed.problem}`);
     return otherwise;
   };
   const compatibility = read({ ...TABLE.compatibility, key: 'compatibility' }, 'none', []);
   const config = valuesOf(TABLE, (option) =>
     read(option, defaultOf(option, compatibility), problems),
   );
-  problems.push(...combinationProblems(config), ...furtherProblems(config));
+  const { nameServers = checkableServers(invalidServers) } = config;
+  problems.push(...combinationProblems(config), ...furtherProblems({ ...config, nameServers }));
   if (problems.length > 0) throw new ConfigError(problems);
   freeze(config);
   return config;

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { suggestion } from '../domain/text/suggestion.ts';
 import { faultOf } from '../net/faults.ts';
 import { yaml } from './file.ts';
 import { fileVariableOf, variableOf, type Option } from './option.ts';
@@ -18,6 +19,8 @@ const VARIABLES = new Set(
   OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]),
 );
 
+const NAMES = [...VARIABLES].flatMap((name) => name ?? []);
+
 /**
  * Variables that begin with `TSIGIL_` and are not settings. Commands read these variables, or
  * Kubernetes sets them for a service named tsigil.
@@ -32,11 +35,11 @@ export function settingVariables(environment: Environment): string[] {
   );
 }
 
-/** Returns the unknown names in `environment` that begin with `TSIGIL_`. */
-export function unknownVariables(environment: Environment): string[] {
-  return settingVariables(environment).filter(
-    (name) => !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name),
-  );
+/** Returns a problem for each name in `environment` that begins with `TSIGIL_` and is unknown. */
+export function variableProblems(environment: Environment): string[] {
+  return settingVariables(environment)
+    .filter((name) => !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name))
+    .map((name) => `Unknown environment variable ${name}${suggestion(name, NAMES)}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { isObject, type Kind } from '../domain/model/field.ts';
+import { suggestion } from '../domain/text/suggestion.ts';
 import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { OPTIONS } from './options.ts';
@@ -27,7 +28,8 @@ export function readConfigFile(path: string, problems: string[]): FileValues {
   const known = new Set(OPTIONS.map(({ key }) => key));
   const values = new Map<string, unknown>();
   for (const [key, value] of flatten(readTree(path, problems))) {
-    if (!known.has(key)) problems.push(`${path}: unknown setting '${key}'`);
+    if (!known.has(key))
+      problems.push(`${path}: unknown setting '${key}'${suggestion(key, known)}`);
     else if (values.has(key)) problems.push(`${path}: '${key}' is set twice`);
     else values.set(key, value);
   }

@@ -1,6 +1,15 @@
-import { array, enumeration, integer, type Kind } from '../domain/model/field.ts';
+import {
+  array,
+  enumeration,
+  integer,
+  isObject,
+  type Failure,
+  type Kind,
+  type ValueOf,
+} from '../domain/model/field.ts';
 import { object, optional } from '../domain/model/object.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
+import { suggestion } from '../domain/text/suggestion.ts';
 import { line } from './kinds.ts';
 import { option } from './option.ts';
 
@@ -9,22 +18,69 @@ const LOCAL: Kind = { schema: { type: 'object' }, parse: (value) => ({ value }) 
 
 const { name, driver, address, rights, probe_zone: probeZone } = nameServer.fields;
 
-/** The name servers to which this process delivers keys. */
-function nameServers() {
-  const kind = array(
-    object({
-      name,
-      driver,
-      address,
-      pool: optional(line()),
-      rights: optional(rights),
-      probeZone: optional(probeZone),
-      local: LOCAL,
-    }),
-    0,
-    1000,
+const SERVER = object({
+  name,
+  driver,
+  address,
+  pool: optional(line()),
+  rights: optional(rights),
+  probeZone: optional(probeZone),
+  local: LOCAL,
+});
+
+type Server = ValueOf<typeof SERVER>;
+
+/** The name servers to which this process delivers keys. The parser reports all problems of all. */
+function nameServers(): Kind<readonly Server[]> {
+  const kind = array(SERVER, 0, 1000);
+  return {
+    schema: { ...kind.schema, description: 'a list of name servers' },
+    parse(value) {
+      const parsed = kind.parse(value);
+      if ('value' in parsed || !Array.isArray(value)) return parsed;
+      const problems = value.flatMap((server: unknown, index) => {
+        const each = SERVER.parse(server);
+        return 'value' in each ? [] : memberProblems(SERVER, each, labelOf(server, index));
+      });
+      return problems.length === 0 ? parsed : { ...parsed, problems };
+    },
+  };
+}
+
+/** Only a name beside a driver is shown, because any other could be a secret in the wrong place. */
+function labelOf(server: unknown, index: number): string {
+  return isCheckable(server) ? `'${server.name}'` : `item ${index}`;
+}
+
+/**
+ * Returns the problems of an object, with messages that begin with `label`, and for an unknown member
+ * suggest the one that was probably meant.
+ */
+export function memberProblems(
+  { schema: { properties = {} } }: Kind,
+  { problem, validator, problems = [{ path: [], message: problem, validator }] }: Failure,
+  label: string,
+) {
+  return problems.map((each) => {
+    const isUnknown = each.validator === 'additionalProperties' && each.path.length === 1;
+    const meant = isUnknown ? suggestion(String(each.path[0]), Object.keys(properties)) : '';
+    return { ...each, message: `${label}: ${each.message}${meant}` };
+  });
+}
+
+/**
+ * Returns the name servers of an invalid value whose name and driver are valid, so that the options
+ * of their drivers can be checked too.
+ */
+export function checkableServers(value: unknown): readonly Server[] {
+  const servers: readonly unknown[] = Array.isArray(value) ? value : [];
+  return servers.filter(isCheckable);
+}
+
+function isCheckable(server: unknown): server is Server {
+  return (
+    isObject(server) && 'value' in name.parse(server.name) && 'value' in driver.parse(server.driver)
   );
-  return { ...kind, schema: { ...kind.schema, description: 'a list of name servers' } };
 }
 
 export const DELIVERY_SECTIONS = {

@@ -183,7 +183,7 @@ describe('check-config', () => {
     const { status, out, err } = await run('check-config', '--config', 'bad.yaml');
     expect([status, out]).toEqual([2, '']);
     expect(err).toBe(
-      "tsigil: The configuration is not valid:\n  - bad.yaml: unknown setting 'lsiten'\n  - bad.yaml: 'listen' must be `host:port`\n",
+      "tsigil: The configuration is not valid:\n  - bad.yaml: unknown setting 'lsiten'. Did you mean 'listen'?\n  - bad.yaml: 'listen' must be `host:port`\n",
     );
   });
 

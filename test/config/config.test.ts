@@ -66,7 +66,9 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
   });
 
   test('the error for an invalid value names the setting in the file or the variable', () => {
-    const named = new RegExp(`(?:${key.replaceAll('.', '\\.')}' |^${variable} ).*(?:must|is not)`);
+    const named = new RegExp(
+      `(?:${key.replaceAll('.', '\\.')}'|^${variable}):? .*(?:must|is not|is a required)`,
+    );
     expect(problemsOf(stringify({ [key]: bad }))).toContainEqual(expect.stringMatching(named));
     expect(problemsOf(undefined, { [variable]: text(bad) })).toContainEqual(
       expect.stringMatching(named),
@@ -92,11 +94,13 @@ describe('names', () => {
         TSIGIL_DATABASE: 'x',
       }),
     ).toEqual([
-      expect.stringMatching(/tsigil\.yaml: unknown setting 'lsiten'$/),
-      expect.stringMatching(/unknown setting 'api\.defaultLimits'$/),
+      expect.stringMatching(/tsigil\.yaml: unknown setting 'lsiten'\. Did you mean 'listen'\?$/),
+      expect.stringMatching(
+        /unknown setting 'api\.defaultLimits'\. Did you mean 'api\.defaultLimit'\?$/,
+      ),
       expect.stringMatching(/unknown setting 'nosuch'$/),
-      'Unknown environment variable TSIGIL_LISTENS',
-      'Unknown environment variable TSIGIL_DATABASE',
+      "Unknown environment variable TSIGIL_LISTENS. Did you mean 'TSIGIL_LISTEN'?",
+      "Unknown environment variable TSIGIL_DATABASE. Did you mean 'TSIGIL_DATABASE_URL'?",
     ]);
   });
 

@@ -4,6 +4,7 @@ import { nameServer } from '../../domain/resources/name-server.ts';
 import { hostName } from '../../domain/resources/shared-fields.ts';
 import { ConfigError } from '../config.ts';
 import { readTree } from '../file.ts';
+import { memberProblems } from '../name-server-options.ts';
 import { path, url } from '../kinds.ts';
 
 /** The options of a driver. Only the driver checks these options. */
@@ -37,9 +38,22 @@ export function readAgentFile(
 ): AgentConfig {
   const problems: string[] = [];
   const tree = readTree(file, problems);
-  const parsed = problems.length === 0 ? AGENT_FILE.parse(tree) : { problems: [] };
-  if ('value' in parsed) problems.push(...furtherProblems(parsed.value));
-  else problems.push(...(parsed.problems ?? []).map(({ message }) => `${file}: ${message}`));
+  if (problems.length > 0) throw new ConfigError(problems);
+  const parsed = AGENT_FILE.parse(tree);
+  if ('problem' in parsed)
+    problems.push(...memberProblems(AGENT_FILE, parsed, file).map(({ message }) => message));
+  const checkable = 'value' in parsed ? parsed.value : checkableAgent(tree);
+  if (checkable !== undefined) problems.push(...furtherProblems(checkable));
   if ('value' in parsed && problems.length === 0) return parsed.value;
   throw new ConfigError(problems);
+}
+
+/** Returns an invalid file whose members are valid enough to check the options of its driver. */
+function checkableAgent(tree: object): AgentConfig | undefined {
+  const { driver, nameServer: name, tokenFile } = { ...tree } as Readonly<Record<string, unknown>>;
+  const isCheckable =
+    'value' in nameServer.fields.driver.parse(driver) &&
+    'value' in nameServer.fields.name.parse(name) &&
+    'value' in path().parse(tokenFile);
+  return isCheckable ? ({ ...tree, caFile: undefined } as unknown as AgentConfig) : undefined;
 }

@@ -13,6 +13,7 @@ import { DRIVERS } from '../drivers.ts';
 import type { Driver } from '../driver.ts';
 import { createLogReader, type LogReader } from '../log-reader.ts';
 import type { ServedNameServer } from './reconciler.ts';
+import { suggestion } from '../../domain/text/suggestion.ts';
 import { keyed, uniqueFormOfText } from '../../domain/model/query.ts';
 
 /** A name server in the configuration of this process. */
@@ -39,9 +40,11 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
       ];
     const parsed = definition.options.parse(local);
     if ('value' in parsed) return [];
-    return (parsed.problems ?? [{ path: [], message: parsed.problem }]).map(
-      ({ path, message }: Pick<Problem, 'path' | 'message'>) =>
-        `${at}: local${path.map((part) => `.${part}`).join('')}: ${message}`,
+    const { validator, problems = [{ path: [], message: parsed.problem, validator }] } = parsed;
+    const known = Object.keys(definition.options.schema.properties ?? {});
+    return problems.map(
+      ({ path, message, validator: rule }: Problem) =>
+        `${at}: local${path.map((part) => `.${part}`).join('')}: ${message}${rule === 'additionalProperties' ? suggestion(String(path.at(-1)), known) : ''}`,
     );
   });
   const files = servers.flatMap(({ local }) => {
@@ -57,6 +60,30 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
       (file) => `'nameServers': the file '${file}' is given twice. ${OWN}`,
     ),
   ];
+}
+
+/**
+ * Returns the name servers as `check-config` prints them, with the effective options of their
+ * drivers. Hides what names a control key or is in the place of the file with one, unless it can only
+ * be a path, because a person may have put the key itself there.
+ */
+export function describeNameServers(
+  servers: readonly ConfiguredNameServer[],
+): readonly Readonly<Record<string, unknown>>[] {
+  return servers.map((server) => {
+    const parsed = DRIVERS[server.driver]?.options.parse(server.local);
+    const options = parsed !== undefined && 'value' in parsed ? parsed.value : {};
+    const local = Object.entries(isObject(options) ? options : {});
+    return { ...server, local: Object.fromEntries(local.map(withoutKey)) };
+  });
+}
+
+const PATH = /^(?:\.{0,2}\/)[\w.-]+(?:\/[\w.-]+)+$/;
+const USER = /(?<=\/\/)[^/]*@/;
+
+function withoutKey([name, value]: [string, unknown]): [string, unknown] {
+  if (/key/i.test(name)) return [name, PATH.test(String(value)) ? value : '(hidden)'];
+  return [name, typeof value === 'string' ? value.replace(USER, '(hidden)@') : value];
 }
 
 const OWN = 'Use each name and each file only once';
