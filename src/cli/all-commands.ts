@@ -59,10 +59,11 @@ export function addAllCommands(
   addOnboarding(server, terminal);
   addAdoption(server, local, terminal);
   addRelease(server, local, terminal);
-  addDeliveryCommands(program, terminal);
+  key.summary('keys: create, set, export, import, verify, rotate, grants, uses');
   program.commandsGroup(COMMAND_GROUPS.client);
   addSessionCommands(program, terminal);
   addConsole(program, terminal);
+  addDeliveryCommands(program, terminal);
   addCompletion(program, terminal);
   addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);

@@ -8,8 +8,11 @@ export const COMMAND_GROUPS = {
   service: 'Service:',
 } as const;
 
-/** The commands that only the manual page and the documents list, so that the help stays short. */
-const UNLISTED = ['help', 'completion', 'copy-database'];
+/**
+ * The commands that only the manual page and the documents list, so that the help stays short. The
+ * service migrates its database itself.
+ */
+const UNLISTED = ['help', 'completion', 'copy-database', 'migrate'];
 
 /**
  * Returns the help of a command. The help of the program has only a line for each command, to fit a

@@ -37,7 +37,10 @@ describe('help', () => {
     expect(lines.length).toBeLessThan(24);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines.find((line) => line.startsWith('  tsigkey '))).toMatch(
-      /create, list, show, set, delete, export, import and verify keys$/,
+      / keys: create, set, export, import, verify, rotate, grants, uses$/,
+    );
+    expect(lines).toContain(
+      '  delivery      resume the delivery of keys after the restore of a backup',
     );
   });
 

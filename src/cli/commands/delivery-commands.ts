@@ -127,9 +127,9 @@ export function addKeyRemoval(parent: Command, terminal: Terminal): void {
 
 export function addDeliveryCommands(program: Command, terminal: Terminal): void {
   const parent = program
-    .command('delivery', { hidden: true })
+    .command('delivery')
     .description('resume the delivery of keys that is held')
-    .summary('resume the delivery of keys');
+    .summary('resume the delivery of keys after the restore of a backup');
   const command = parent
     .command('resume')
     .description(
