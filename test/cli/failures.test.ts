@@ -3,6 +3,9 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ERRORS } from '../../src/domain/model/errors.ts';
+import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
+import { UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
@@ -118,5 +121,52 @@ describe('an error is a sentence with a remedy, without error texts of Node.js o
     expect(status).not.toBe(0);
     expect(err).toMatch(message);
     expect(err).not.toMatch(RAW);
+  });
+});
+
+describe('a refusal at a terminal', () => {
+  /** Returns what a command says about the refusal of a change with this status and message. */
+  async function refusedWith(status: number, type: string, message: string) {
+    const url = await serve((request, response) => {
+      const body =
+        request.method === 'GET'
+          ? { tsigkeys: [{ id: UNKNOWN_ID, name: 'k' }], deliveries: [], uses: [], servers: [] }
+          : { code: status, type, message };
+      response.writeHead(request.method === 'GET' ? 200 : status).end(JSON.stringify(body));
+    });
+    const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: 't' };
+    return (await runInside({ variables }, 'tsigkey', 'set', 'k', '--name', 'other')).err;
+  }
+
+  test.each([
+    ...Object.values(ERRORS).flatMap(({ status, message, example }) => {
+      const about = example?.(tsigkey);
+      return [[status, (message as (of: unknown) => string)(about)] as const];
+    }),
+    [409, "The key 'k' cannot be retired yet. To retire it, use the header 'Tsigil-Force: true'"],
+    [
+      400,
+      "'zone' must be an existing zone. With X-Auth-All-Projects: true, it can be in any project",
+    ],
+    [400, 'X-Auth-Sudo-Project-ID and X-Auth-Sudo-Tenant-ID must contain a project id'],
+  ] as const)('%i names no header that only a program sends: %s', async (status, message) => {
+    const shown = await refusedWith(status, 'some_type', message);
+    expect(shown).toMatch(/^tsigil: ./);
+    expect(shown).not.toMatch(/Tsigil-\w|X-Auth-|If-Match/);
+    if (message.includes('Tsigil-Force')) expect(shown).toContain('--force');
+  });
+
+  test('409 says what stands in the way, and only for a missing resource how to list all', async () => {
+    const listing = /tsigil tsigkey list/;
+    expect(await refusedWith(409, 'rotation_state', 'The key is in another state')).toBe(
+      'tsigil: The key is in another state\n',
+    );
+    expect(await refusedWith(409, 'duplicate_tsigkey', "Duplicate TsigKey: it is 'other'")).toBe(
+      "tsigil: Duplicate TsigKey: it is 'other'\n",
+    );
+    expect(await refusedWith(409, 'duplicate_tsigkey', 'Duplicate TsigKey')).toBe(
+      "tsigil: Duplicate TsigKey\nA tsigkey named 'other' already exists.\n",
+    );
+    expect(await refusedWith(404, 'tsigkey_not_found', 'Could not find TsigKey')).toMatch(listing);
   });
 });

@@ -96,9 +96,7 @@ function hintFor(lacking: readonly Lacking[]): string[] {
   );
   return faulty === undefined
     ? []
-    : [
-        `Run 'tsigil nameserver check ${faulty.name_server}' to find the cause, or 'tsigil agent --config FILE --check' on the host of its agent.`,
-      ];
+    : [`Run 'tsigil nameserver check ${faulty.name_server}' to find the cause.`];
 }
 
 /**

@@ -18,7 +18,7 @@ import type { Terminal } from '../output/terminal.ts';
 import { call, callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { DELIVERY_COLUMNS, readDeliveries, waitForDelivery } from './deliveries.ts';
-import { findId, findPath, withHints } from '../service/resource-requests.ts';
+import { findId, findPath, givenName, withHints } from '../service/resource-requests.ts';
 import { withForce } from './resource-commands.ts';
 
 type Flags = ConnectionFlags & OutputFlags;
@@ -66,15 +66,12 @@ export function addServerCheck(parent: Command, terminal: Terminal): void {
       });
       printList(terminal, requirements, columns, flags);
       const unmet = requirements.filter(({ ok }) => !ok);
-      if (unmet.length > 0)
-        throw new CommandError(
-          EXIT.refused,
-          `${unmet.length} of ${requirements.length} requirements of '${idOrName}' are not met`,
-          unmet
-            .flatMap(({ problem, hint }) => [problem, hint])
-            .filter((line) => line !== null)
-            .join('\n'),
-        );
+      if (unmet.length === 0) return;
+      const name = await givenName(connection, nameServer, idOrName);
+      throw new CommandError(
+        EXIT.refused,
+        `${unmet.length} of ${requirements.length} requirements of '${name}' are not met`,
+      );
     });
   addExamples(withConnectionFlags(withOutputFlags(command)), ['tsigil nameserver check ns1']);
 }
@@ -93,7 +90,8 @@ export function addReconcile(parent: Command, terminal: Terminal): void {
         const path = await findPath(connection, nameServer, idOrName);
         await call(connection, 'POST', `${path}/reconcile`, body);
       });
-      terminal.out.write(`${plainText(`Requested a comparison of '${idOrName}'.`)}\n`);
+      const name = await givenName(connection, nameServer, idOrName);
+      terminal.out.write(`${plainText(`Requested a comparison of '${name}'.`)}\n`);
     },
   );
   addExamples(withConnectionFlags(command), [

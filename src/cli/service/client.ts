@@ -162,7 +162,7 @@ function warningsOf({ header }: HttpResponse): string[] {
 function refusal(url: string, response: HttpResponse, content: Content | undefined): CommandError {
   const { status, statusText } = response;
   const message =
-    messageOf(content) ?? `Unexpected response from '${url}': ${status} ${statusText}`;
+    inFlags(messageOf(content)) ?? `Unexpected response from '${url}': ${status} ${statusText}`;
   const requestId = response.header('x-openstack-request-id') ?? content?.request_id;
   const exitCode = exitCodeOf(status, content?.type);
   return new CommandError(
@@ -173,6 +173,19 @@ function refusal(url: string, response: HttpResponse, content: Content | undefin
     status,
     problemsOf(content),
   );
+}
+
+/** What a message of the service says about headers, and what a person at a terminal uses instead. */
+const FLAGS: readonly (readonly [inHeaders: string, inFlags: string])[] = [
+  ["the header 'Tsigil-Force: true'", '--force'],
+  ['. With X-Auth-All-Projects: true, it can be in any project', ''],
+  ['X-Auth-Sudo-Project-ID and X-Auth-Sudo-Tenant-ID', '--sudo-project-id'],
+];
+
+function inFlags<T extends string | undefined>(message: T): T | string {
+  return message === undefined
+    ? message
+    : FLAGS.reduce<string>((text, [given, flag]) => text.replaceAll(given, flag), message);
 }
 
 /**
@@ -224,10 +237,12 @@ function parseBody(text: string): Content | undefined {
 function problemsOf(content: Content | undefined): MemberProblem[] {
   const listed = isObject(content?.errors) ? content.errors.errors : undefined;
   if (!Array.isArray(listed)) return [];
-  return listed.filter(
-    (each): each is MemberProblem =>
-      isObject(each) && Array.isArray(each.path) && typeof each.message === 'string',
-  );
+  return listed
+    .filter(
+      (each): each is MemberProblem =>
+        isObject(each) && Array.isArray(each.path) && typeof each.message === 'string',
+    )
+    .map((each) => ({ ...each, message: inFlags(each.message) }));
 }
 
 function messageOf(content: Content | undefined): string | undefined {

@@ -106,6 +106,16 @@ export async function nameOrId(
   }
 }
 
+/** Returns the name that a person gave, or the name of the resource whose id they gave. */
+export async function givenName(
+  connection: Connection,
+  type: ResourceType,
+  idOrName: string,
+): Promise<string> {
+  const id = normaliseUuid(idOrName);
+  return id === undefined ? idOrName : nameOrId(connection, type, id);
+}
+
 /**
  * Returns the path of the resource with this id or name. Text in the form of a UUID is an id.
  * Throws `CommandError` unless exactly one resource has the name.
@@ -202,8 +212,9 @@ function listHint(type: ResourceType): string {
 }
 
 /**
- * Runs requests about one resource. Adds a hint about the next command to a refusal. For a
- * duplicate, the hint contains the name in `body` if the message does not.
+ * Runs requests about one resource. Adds to a refusal the command that lists what exists, if the
+ * resource does not, or for a duplicate the name in `body`, if the message does not contain it. The
+ * message of any other conflict says what stands in the way.
  */
 export async function withHints<T>(
   type: ResourceType,
@@ -214,11 +225,15 @@ export async function withHints<T>(
     return await work();
   } catch (error) {
     if (!(error instanceof CommandError) || error.hint !== undefined) throw error;
-    if (![404, 409].includes(error.status ?? 0)) throw error;
     const name = type.unique === undefined ? undefined : body[type.unique.field];
     const isDuplicate = typeof name === 'string' && /^Duplicate \w+(?: \(|$)/.test(error.message);
-    const reason = isDuplicate ? `A ${type.noun} named '${name}' already exists. ` : '';
     const { exitCode, message, status } = error;
-    throw new CommandError(exitCode, message, reason + listHint(type), error, status);
+    const hints: Readonly<Record<number, string | undefined>> = {
+      404: listHint(type),
+      409: isDuplicate ? `A ${type.noun} named '${name}' already exists.` : undefined,
+    };
+    const hint = hints[status ?? 0];
+    if (hint === undefined) throw error;
+    throw new CommandError(exitCode, message, hint, error, status);
   }
 }

@@ -362,7 +362,7 @@ export const ERRORS = {
     message: ({ what, named, line }: KeyReferenced) =>
       line === undefined
         ? `${what}: the configuration of a name server names ${named}. Ask the operator of the name servers to remove it there first`
-        : `${what}: the configuration of the name server '${line.nameServer}' names ${named} (${line.place}). Remove it there first. To cut the key off there now, repeat this by force: with --force, or with the header 'Tsigil-Force: true'`,
+        : `${what}: the configuration of the name server '${line.nameServer}' names ${named} (${line.place}). Remove it there first. To cut the key off there now, repeat this by force, with the header 'Tsigil-Force: true'`,
     example: () => ({
       what: "The key 'transfer' cannot be deleted",
       named: 'it',

@@ -77,7 +77,7 @@ export async function retireKey(
       const [reason, who] = obstacle;
       const named =
         who.length === 0 || limits !== undefined ? '' : `: ${who.slice(0, 3).join(', ')}`;
-      const force = "To retire it nevertheless, use --force, or the header 'Tsigil-Force: true'";
+      const force = "To retire it nevertheless, use the header 'Tsigil-Force: true'";
       throw new ServiceError(
         'rotation_state',
         `The key '${key.name}' cannot be retired yet: ${OBSTACLES[reason](successor.name)}${named}. ${force}`,
@@ -121,7 +121,7 @@ export async function abortRotation(
           : `clients use its successor '${successor.name}' already`;
       throw new ServiceError(
         'rotation_state',
-        `The rotation of '${key.name}' cannot be withdrawn: ${reason}. To withdraw it nevertheless, use --force, or the header 'Tsigil-Force: true'`,
+        `The rotation of '${key.name}' cannot be withdrawn: ${reason}. To withdraw it nevertheless, use the header 'Tsigil-Force: true'`,
       );
     },
     work: async (changes, { key, successor }) => {

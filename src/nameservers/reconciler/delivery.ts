@@ -309,7 +309,7 @@ async function checkUnknown(
       requirement: 'The database has the keys on the name server.',
       ok: true,
       problem: `The database lacks: ${unknown.slice(0, MAX_UNKNOWN).join(', ')}.`,
-      hint: 'Leave your own keys. Import a key of Tsigil, or run: tsigil nameserver remove-key',
+      hint: `Leave your own keys. Import a key of Tsigil, or run: tsigil nameserver remove-key ${server.name} KEY`,
     },
   ];
 }
@@ -324,6 +324,6 @@ const BY_AGENT: ShownRequirement = {
 const NOT_SERVED: ShownRequirement = {
   requirement: "The process that responds has the name server in its setting 'nameServers'.",
   ok: false,
-  problem: "The name server is not in the setting 'nameServers' of this process.",
-  hint: "Add the name server to 'nameServers' in the configuration, and restart the service.",
+  problem: 'It does not, so it cannot check the requirements.',
+  hint: 'Add the name server to the configuration, and restart the service.',
 };
