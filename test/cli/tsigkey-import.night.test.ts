@@ -317,6 +317,35 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
   });
 });
 
+test('exits with 1 for keys whose names no name server can have, and copies them with --force', async () => {
+  const other = await startTestService();
+  const names = ['bad name', 'bad..name', '.', `${'x'.repeat(64)}.example`];
+  for (const name of [...names, 'good']) await create(other, TSIGKEYS, name);
+  const copy = (...argv: string[]) =>
+    tsigil(
+      '',
+      { TSIGIL_FROM_TOKEN: other.token },
+      ...words`tsigkey import --from ${other.url}`,
+      ...argv,
+    );
+  for (const argv of [['--dry-run'], []]) {
+    const refused = await copy(...argv);
+    expect([refused.status, refused.err]).toEqual([
+      1,
+      expect.stringContaining('1 added, 4 refused') as string,
+    ]);
+    for (const name of names)
+      expect(refused.out).toContain(
+        `refused: ${name}: no name server can have a key with this name; --force copies it\n`,
+      );
+  }
+  expect((await kept()).map(({ name }) => name)).toEqual(['good']);
+  expect((await copy('--force')).status).toBe(0);
+  expect(await kept()).toHaveLength(5);
+  expect((await copy()).status).toBe(0);
+  expect((await importText('', '--force')).status).toBe(2);
+});
+
 test('exits with 0 and copies more keys than one request can contain', async () => {
   const other = await startTestService();
   const items = Array.from({ length: 700 }, (_, index) => ({

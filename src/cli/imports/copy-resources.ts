@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { normaliseUuid, parseTimestamp } from '../../domain/model/field.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { givenFields, uniqueOf, type ResourceType } from '../../domain/model/resource.ts';
+import { isUnusableName } from '../flags/key-name.ts';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
@@ -12,16 +13,19 @@ import { grantsOf, withCopiedGrants } from './copied-grants.ts';
 /** The maximum size of one request. */
 const REQUEST = { items: 500, bytes: ACCEPTED_BYTES };
 
+const UNUSABLE_NAME = 'no name server can have a key with this name; --force copies it';
+
 /**
  * Copies every resource of `type` from one service to another, with ids and timestamps, and reports
- * each outcome. Does not change resources that already exist in `target`. Throws `CommandError` if
+ * each outcome. Does not change resources that already exist in `target`. Refuses keys that no name
+ * server can have, unless forced. Throws `CommandError` if
  * a service cannot be reached.
  */
 export async function copyResources(
   type: ResourceType,
   source: Connection,
   target: Connection,
-  dryRun: boolean,
+  { dryRun = false, force = false }: { readonly dryRun?: boolean; readonly force?: boolean },
   report: Report,
 ): Promise<void> {
   const listed = (await listItems(source, type, [])).map((item) => normalise(type, item));
@@ -42,7 +46,9 @@ export async function copyResources(
   for (const item of items) {
     const found = currentOf(item);
     const current = found && { ...found, grants: grants.get(found.id) ?? null };
-    if (current === undefined) missing.push(item);
+    if (current === undefined && type === tsigkey && !force && isUnusableName(item.name))
+      report.add('refused', `${String(item.name)}: ${UNUSABLE_NAME}`, String(item.id));
+    else if (current === undefined) missing.push(item);
     else if (differences(item, current) === '')
       report.add('unchanged', String(item.name), String(item.id));
     else

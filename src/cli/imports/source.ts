@@ -40,12 +40,12 @@ export function hasSource({ from, fromOsCloud }: SourceFlags): boolean {
  */
 export async function copyFromSource(
   type: ResourceType,
-  flags: SourceFlags & ConnectionFlags & { dryRun?: boolean },
+  flags: SourceFlags & ConnectionFlags & { dryRun?: boolean; force?: boolean },
   terminal: Terminal,
 ): Promise<void> {
   const source = await findSource(flags, terminal);
   const report = createReport((line) => terminal.out.write(line));
-  await copyResources(type, source, await connect(flags, terminal), flags.dryRun === true, report);
+  await copyResources(type, source, await connect(flags, terminal), flags, report);
   conclude(report, flags.dryRun === true, terminal);
 }
 

@@ -52,6 +52,7 @@ interface ImportFlags extends ConnectionFlags, SourceFlags, ConfirmationFlags {
   readonly zone?: string;
   readonly update?: boolean;
   readonly dryRun?: boolean;
+  readonly force?: boolean;
   readonly widen?: readonly string[];
   readonly createZones?: boolean;
   readonly outputFormat?: 'json';
@@ -98,10 +99,12 @@ export function addKeyImport(
     );
   for (const option of referenceOptions(tsigkeyType, 'apply new keys to'))
     command.addOption(option);
-  withSourceFlags(command).option(
-    '--from-powerdns <url>',
-    'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
-  );
+  withSourceFlags(command)
+    .option('--force', 'with --from, copy keys even if no name server can have keys of their names')
+    .option(
+      '--from-powerdns <url>',
+      'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
+    );
   command
     .option(
       '--from-nameserver <name>',
@@ -125,6 +128,11 @@ export function addKeyImport(
       }
       return copyFromSource(tsigkeyType, flags, terminal);
     }
+    if (flags.force === true)
+      throw new CommandError(
+        EXIT.usage,
+        'Cannot use --force without --from or --from-os-cloud: only a service has keys whose names no name server can have. Omit --force.',
+      );
     if (flags.fromNameserver !== undefined) {
       if (flags.dryRun !== true) {
         const hint = 'Add --dry-run, or import the configuration file of the name server.';
