@@ -154,6 +154,14 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       const withoutUpdates = 'No list for the right to update: b.test, c.test, d.test. ';
       expect(adopted.out.includes(withoutUpdates)).toBe(canUpdate);
       expect(await shownServer(service)).toMatchObject({ state: 'live', keys_live: 30 });
+      const check = await run('nameserver', 'check', 'ns1', '-f', 'json', '-c', 'problem');
+      const noted = ['d.test', ...(canUpdate ? ['b.test, c.test, d.test'] : [])];
+      expect([check.status, JSON.parse(check.out)]).toEqual([
+        0,
+        expect.arrayContaining(
+          noted.map((zones) => ({ problem: `No key gets the right in: ${zones}.` })),
+        ),
+      ]);
       const after = files();
       expect(Object.values(after).join('')).not.toContain('secret');
       const kept = keptFiles();

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ServerConfiguration } from '../../../domain/access/access.ts';
 import { REWRITERS } from '../../../domain/access/rewriters.ts';
+import { zonesWithoutList } from '../../../domain/access/unnamed.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
 import { listName, RIGHTS } from '../../../domain/brands/brand.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
@@ -166,16 +167,14 @@ async function printUnnamed(
   const known = new Set((await poolZones(connection, server.pool_id))?.map(comparisonForm));
   const zones = configuration.zones.filter(({ name }) => known.has(name));
   for (const right of server.rights) {
-    const without = zones.flatMap(({ name, named = [] }) =>
-      named.includes(listName(right)) || named.includes(listName(right, name)) ? [] : [name],
-    );
+    const without = zonesWithoutList(zones, right);
     if (without.length === 0) continue;
     const rights = server.rights.filter((each) => each !== right);
     const limit = rights.map((each) => ` --right ${each}`).join('');
     const cure =
       limit === '' ? '' : `, or create keys without this right: tsigil tsigkey create NAME${limit}`;
     print(
-      `No list for the right to ${right}: ${zonesText([...new Set(without)])}. No key of Tsigil gets it there. Name the list '${listName(right)}' in the configuration${cure}`,
+      `No list for the right to ${right}: ${zonesText(without)}. No key of Tsigil gets it there. Name the list '${listName(right)}' in the configuration${cure}`,
       terminal,
     );
   }
