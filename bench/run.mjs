@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { nameBuild } from './build-name.mjs';
 import { startLoad } from './load.mjs';
 import { before } from './scenarios/before.mjs';
 import { commandLine } from './scenarios/command-line.mjs';
@@ -15,7 +16,7 @@ import { memory, size, start } from './scenarios/process.mjs';
 import { reads } from './scenarios/reads.mjs';
 import { writes } from './scenarios/writes.mjs';
 import { checks, zones } from './scenarios/zones.mjs';
-import { OUTPUT } from './service.mjs';
+import { OUTPUT, ROOT } from './service.mjs';
 import { formatMarkdown, formatTable } from './table.mjs';
 
 const SCENARIOS = {
@@ -60,12 +61,17 @@ if (values.help || unknown.length > 0) {
   process.exit(unknown.length > 0 ? 1 : 0);
 }
 
+const program = values.before === undefined ? undefined : resolve(values.before);
+const build = nameBuild(join(ROOT, 'dist/main.js'));
+const beforeName = program === undefined ? undefined : nameBuild(program);
+const heading = beforeName === undefined ? build : `${build}, against ${beforeName}`;
 const load = startLoad();
 const bench = {
   load,
   quick: values.quick,
   /** The path of the other build's program, or undefined without `--before`. */
-  before: values.before === undefined ? undefined : resolve(values.before),
+  before: program,
+  beforeName,
   seconds: values.quick ? 0.2 : 2,
   rounds: values.quick ? 1 : 3,
   /** Returns the name of a scenario's CPU profile, or undefined without `--profile`. */
@@ -83,18 +89,20 @@ for (const [name, scenario] of chosen) {
 }
 load.stop();
 
-process.stdout.write(`${formatTable(rows)}\n`);
+process.stdout.write(`${heading}\n\n${formatTable(rows)}\n`);
 mkdirSync(OUTPUT, { recursive: true });
 const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
 const result = {
   at: new Date().toISOString(),
+  build,
+  before: beforeName,
   quick: values.quick,
   machine,
   seconds: (performance.now() - began) / 1000,
   rows,
 };
 writeFileSync(join(OUTPUT, 'result.json'), `${JSON.stringify(result, undefined, 2)}\n`);
-writeFileSync(join(OUTPUT, 'result.md'), `${formatMarkdown(rows)}\n`);
+writeFileSync(join(OUTPUT, 'result.md'), `${heading}\n\n${formatMarkdown(rows)}\n`);
 const missed = rows.filter(({ met }) => met === false).length;
 const noisy = rows.filter((row) => row.noisy).length;
 process.stdout.write(

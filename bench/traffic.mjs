@@ -68,8 +68,12 @@ export const TRAFFIC = {
       },
     };
   },
-  /** Creates keys with new names. The other members of the keys are `members`. */
-  createKeys(members) {
+  /**
+   * Creates keys with new names. The other members of the keys are `members`. `service` tells apart
+   * the keys that `remove` can delete.
+   */
+  createKeys({ service, ...members }) {
+    const ids = service === undefined ? [] : idsOf(service);
     return {
       make() {
         const name = `bench-${run}-${(serial += 1)}`;
@@ -81,8 +85,10 @@ export const TRAFFIC = {
         };
       },
       check(status, body, { name }) {
+        if (status !== 201) return false;
         const row = JSON.parse(body);
-        return status === 201 && row.name === name && row.secret === members.secret;
+        ids.push(row.id);
+        return row.name === name && row.secret === members.secret;
       },
     };
   },
@@ -107,13 +113,13 @@ export const TRAFFIC = {
     };
   },
   /**
-   * Deletes the entries that `create` created, each once. The job must have an `amount`, not
-   * `seconds`.
+   * Deletes the entries that `create` or `createKeys` created, each once. The job must have an
+   * `amount`, not `seconds`.
    */
-  remove({ service = '' } = {}) {
+  remove({ service = '', collection = 'tlds' } = {}) {
     const ids = idsOf(service);
     return {
-      make: () => ({ method: 'DELETE', path: `/v2/tlds/${ids.pop()}` }),
+      make: () => ({ method: 'DELETE', path: `/v2/${collection}/${ids.pop()}` }),
       check: (status, body) => status === 204 && body === '',
     };
   },
