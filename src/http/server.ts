@@ -20,7 +20,11 @@ import { isEncoded } from './request/json-body.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { addMetrics, addProbes } from './operator-routes.ts';
 import { addDocuments } from './docs/documents.ts';
-import { createNodeServer, type NodeServerSettings } from './connection/node-server.ts';
+import {
+  createNodeServer,
+  securityHeaders,
+  type NodeServerSettings,
+} from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
 import { createResponseBatches } from './connection/response-batches.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
@@ -94,8 +98,8 @@ export function createServer(options: ServerOptions): HttpServer {
     return reply.code(status).headers(headers).send(body);
   };
   const requestIdHeader = `X-${options.platform}-Request-Id`;
-  const writeRefusal = (error: unknown, headers: Readonly<Record<string, string>>) =>
-    refusalText(error, headers, options.errors);
+  const everyHeaders = securityHeaders(options.tls);
+  const writeRefusal = (error: unknown) => refusalText(error, everyHeaders, options.errors);
   const app = Fastify({
     serverFactory: (handle: RequestListener) =>
       createNodeServer(handle, options, metrics, writeRefusal),
@@ -113,7 +117,11 @@ export function createServer(options: ServerOptions): HttpServer {
     // Handlers that need the query parse it themselves.
     routerOptions: { maxParamLength: options.maxHeaderBytes, querystringParser: () => NO_QUERY },
     frameworkErrors: (error, request, reply) =>
-      void sendError(error, request, reply.header(requestIdHeader, request.id)),
+      void sendError(
+        error,
+        request,
+        reply.headers(everyHeaders).header(requestIdHeader, request.id),
+      ),
     clientErrorHandler: () => undefined, // createNodeServer handles these errors
   }) as unknown as FastifyInstance;
   app.setErrorHandler(sendError);
@@ -154,6 +162,8 @@ export function createServer(options: ServerOptions): HttpServer {
   // One hook instead of several, because each hook adds time to every request.
   app.decorateRequest('settings');
   app.addHook('onRequest', (request, reply, done) => {
+    // Headers of Fastify, because with one of Node.js it would copy all others into those.
+    reply.headers(everyHeaders);
     request.route = routeOf(request);
     request.settings = settings.current();
     requestLog.begin(request);

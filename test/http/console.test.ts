@@ -79,18 +79,24 @@ describe('the console', () => {
       expect((await service.get('/', { accept })).body.versions, accept).toHaveLength(2);
   });
 
-  test.each(['/', '/v2/tlds', '/v2/nosuch', '/docs', '/console', '/healthcheck', '/metrics'])(
-    'every response keeps other pages away: %s',
-    async (path) => {
-      const { headers } = await service.get(path);
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-      expect(headers.get('referrer-policy')).toBe('no-referrer');
-      expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
-      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
-      expect(headers.get('permissions-policy')).toContain('clipboard-write=(self)');
-      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-    },
-  );
+  test.each([
+    '/',
+    '/v2/tlds',
+    '/v2/nosuch',
+    '/v2/%',
+    '/docs',
+    '/console',
+    '/healthcheck',
+    '/metrics',
+  ])('every response keeps other pages away: %s', async (path) => {
+    const { headers } = await service.get(path);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    expect(headers.get('permissions-policy')).toContain('clipboard-write=(self)');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
 });
 
 test('404 with the command that builds the console if it is not built, and the versions at /', async () => {

@@ -22,31 +22,42 @@ export interface NodeServerSettings extends ConnectionLimits {
   };
 }
 
-/**
- * The headers of every response, for browsers: no page may embed one or keep a handle on its window.
- * The pages of the service have a content security policy of their own.
- */
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), microphone=(), geolocation=(), clipboard-write=(self)',
   'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
 };
+
+/**
+ * Returns the headers of every response, for browsers: no page may embed one or keep a handle on its
+ * window. The pages of the service have a content security policy of their own.
+ */
+export function securityHeaders({
+  cert,
+  key,
+  hstsMaxAgeSeconds,
+}: NodeServerSettings['tls']): Readonly<Record<string, string>> {
+  const isSecure = cert !== undefined && key !== undefined;
+  return isSecure && hstsMaxAgeSeconds > 0
+    ? { ...SECURITY_HEADERS, 'strict-transport-security': `max-age=${hstsMaxAgeSeconds}` }
+    : SECURITY_HEADERS;
+}
 
 /**
  * Creates the Node.js server that Fastify uses, for HTTPS if `tls` names files. The server passes
  * the requests of each connection to `handle` in order. `writeRefusal` returns the complete
- * response to input that is not a valid request, with the given headers. Throws Node's error if a
- * file in `tls` is unusable.
+ * response to input that is not a valid request. Throws Node's error if a file in `tls` is unusable.
  */
 export function createNodeServer(
   handle: RequestListener,
   settings: NodeServerSettings,
   metrics: Metrics,
-  writeRefusal: (error: unknown, headers: Readonly<Record<string, string>>) => string,
+  writeRefusal: (error: unknown) => string,
 ): Server {
-  const { cert, key, handshakeTimeoutSeconds, hstsMaxAgeSeconds } = settings.tls;
+  const { cert, key, handshakeTimeoutSeconds } = settings.tls;
   const options = {
     maxHeaderSize: settings.maxHeaderBytes,
     // As an option of the constructor, requestTimeout also lowers headersTimeout. If headersTimeout
@@ -59,9 +70,6 @@ export function createNodeServer(
     requireHostHeader: false,
   };
   const isSecure = cert !== undefined && key !== undefined;
-  const extraHeaders: Record<string, string> = { ...SECURITY_HEADERS };
-  if (isSecure && hstsMaxAgeSeconds > 0)
-    extraHeaders['strict-transport-security'] = `max-age=${hstsMaxAgeSeconds}`;
   const cutOff = (reason: CutOffReason) =>
     metrics.note('tsigil_connections_cut_off_total', 1, { reason });
   const handshakeTimeout = handshakeTimeoutSeconds * 1000;
@@ -73,16 +81,14 @@ export function createNodeServer(
         handshakeTimeout,
       })
     : createPlainServer(options);
-  const refuseInOrder = runInOrder(server, addHeaders(handle, extraHeaders), () =>
-    cutOff('pipelining'),
-  );
+  const refuseInOrder = runInOrder(server, handle, () => cutOff('pipelining'));
   limitConnections(server, settings, metrics, cutOff);
 
   const refuse = (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') cutOff('tls_handshake');
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') cutOff('request_timeout');
     if (error.code === 'ECONNRESET') socket.destroy();
-    else refuseInOrder(socket, writeRefusal(error, extraHeaders));
+    else refuseInOrder(socket, writeRefusal(error));
   };
   server.on('clientError', refuse);
   // Ignore unknown values of the Expect header (RFC 9110 section 10.1.1).
@@ -111,17 +117,4 @@ export interface Certificate {
  */
 export function changeCertificate(server: Server, certificate: Certificate): void {
   if (server instanceof SecureServer) server.setSecureContext({ ...certificate });
-}
-
-/** Returns a listener that adds `headers` to every response and then calls `handle`. */
-function addHeaders(
-  handle: RequestListener,
-  headers: Readonly<Record<string, string>>,
-): RequestListener {
-  const entries = Object.entries(headers);
-  if (entries.length === 0) return handle;
-  return (request, response) => {
-    for (const [name, value] of entries) response.setHeader(name, value);
-    handle(request, response);
-  };
 }

@@ -81,7 +81,6 @@ export function createGuard(
     request.address = clientAddress(request, settings.urls.trustProxyHeaders);
     reply.header(requestIdHeader, request.id);
     reply.header('cache-control', 'no-store');
-    reply.header('x-content-type-options', 'nosniff');
     allowOrigin(request, reply, request.settings.allowedOrigins, settings.requestIdHeader);
     const isOptions = request.method === 'OPTIONS';
     const needsToken = isApi(url) || config.needsCaller === true;
