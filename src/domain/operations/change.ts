@@ -251,7 +251,7 @@ function changesOn(
   };
   /** Takes a deleted key out of its lineage, and notes what is known of its removal. */
   const leaveKeys = async (id: string, isCompromised = false): Promise<void> => {
-    const successorId = await leaveLineage(rows, id, dependencies.clock());
+    const successorId = await leaveLineage(rows, id, dependencies.clock);
     if (successorId !== null || isCompromised)
       affected.removals.set(id, { successorId, isCompromised });
   };

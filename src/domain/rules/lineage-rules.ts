@@ -1,5 +1,5 @@
 import { ServiceError } from '../model/errors.ts';
-import type { Reader, Writer } from '../model/ports.ts';
+import type { Clock, Reader, Writer } from '../model/ports.ts';
 import type { Change, Fields, ResourceOf, ResourceType } from '../model/resource.ts';
 import { lifecycle, lineage, type Lifecycle } from '../resources/lineage.ts';
 import type { tsigkey } from '../resources/tsigkey.ts';
@@ -48,16 +48,15 @@ export async function assertNotReserved(
 
 /**
  * Takes a deleted key out of its lineage: its predecessors get its successor, or work on as if they
- * had never been replaced. A lineage without keys goes. `now` is the time of the change. Returns the
- * id of its successor, or null.
+ * had never been replaced. A lineage without keys goes. Returns the id of its successor, or null.
  */
-export async function leaveLineage(rows: Rows, id: string, now: string): Promise<string | null> {
+export async function leaveLineage(rows: Rows, id: string, clock: Clock): Promise<string | null> {
   const known = await rows.get(lifecycle, id);
   if (known === undefined) return null;
   await rows.getToChange(lineage, known.lineage_id);
   const row = await rows.get(lifecycle, id);
   if (row === undefined) return null;
-  await relink(rows, row, now);
+  await relink(rows, row, clock());
   await leave(rows, row);
   return row.successor_id;
 }

@@ -15,6 +15,9 @@ import { comparisonForm } from '../text/dns-name.ts';
 /** The most name servers of a pool whose lines count. */
 const MAX_SERVERS = 1000;
 
+/** The condition that the last pass found such lines: the list is stored as JSON, or null. */
+const NAMES_KEYS = { field: 'key_references', test: '<>', value: '[]' } as const;
+
 /** A line of a name server's configuration, with its place there. */
 interface Line {
   readonly nameServer: string;
@@ -114,11 +117,14 @@ export async function poolOf({ scope, resource_id: id }: Target, transaction: Re
 async function linesIn(pool: string | undefined, transaction: Reader) {
   const lines = new Map<string, Line>();
   if (pool === undefined) return lines;
+  const conditions = [{ field: 'pool_id', test: '=', value: pool } as const, NAMES_KEYS];
+  // Reading whole name servers takes as long as the rest of a deletion, and most name no keys.
+  if (!(await transaction.exists(nameServer, conditions))) return lines;
   const servers = await transaction.list(nameServer, {
     limit: MAX_SERVERS,
     sortField: 'name',
     descending: false,
-    conditions: [{ field: 'pool_id', test: '=', value: pool } as const],
+    conditions,
   });
   for (const server of servers)
     for (const { key, place } of ownReferences(server))
