@@ -29,6 +29,7 @@ export function createClock(
 ): Clock {
   let origin = 0;
   let last = 0;
+  const timestamp = createFormat();
   return () => {
     const ticks = Math.round(monotonic() * 1000);
     const system = wall() * 1000;
@@ -49,10 +50,22 @@ export function createClock(
  * may repeat or go back.
  */
 export function systemTime(): string {
-  return timestamp(Date.now() * 1000);
+  return createFormat()(Date.now() * 1000);
 }
 
-function timestamp(microseconds: number): string {
-  const fraction = String(microseconds % 1_000_000).padStart(6, '0');
-  return `${new Date(Math.floor(microseconds / 1000)).toISOString().slice(0, 19)}.${fraction}`;
+/**
+ * Returns a function that formats a time in microseconds. It formats the same second only once,
+ * because this takes longer than the rest of a change's clock.
+ */
+function createFormat(): (microseconds: number) => string {
+  let second = NaN;
+  let text = '';
+  return (microseconds) => {
+    const next = Math.floor(microseconds / 1_000_000);
+    if (next !== second) {
+      second = next;
+      text = new Date(second * 1000).toISOString().slice(0, 19);
+    }
+    return `${text}.${String(microseconds % 1_000_000).padStart(6, '0')}`;
+  };
 }
