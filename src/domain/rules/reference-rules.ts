@@ -37,7 +37,7 @@ export async function assertKeyUnreferenced(
   const isDeletion = change.operation === 'delete';
   const key: Tsigkey = isDeletion ? change.resource : change.current;
   const { name, scope, resource_id: id } = change.resource;
-  const isRenamed = comparisonForm(name) !== comparisonForm(key.name);
+  const isRenamed = name !== key.name && comparisonForm(name) !== comparisonForm(key.name);
   const refersElsewhere = scope !== key.scope || id !== key.resource_id;
   if (!isDeletion && !isRenamed && !refersElsewhere) return;
   const pool = await poolOf(key, transaction);

@@ -18,6 +18,7 @@ import { assertNotReserved } from './lineage-rules.ts';
 import { assertKeyUnreferenced, poolOf } from './reference-rules.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
+type Update = Extract<Change<TsigkeyFields>, { readonly operation: 'update' }>;
 
 /** A key depends on the pool or zone that a change sets, if that one must exist. */
 export function tsigkeyLocks(
@@ -40,8 +41,10 @@ export async function admitTsigkey(
   admission: Admission,
 ): Promise<Admitted<TsigkeyFields>> {
   const { caller, settings, randomBytes, force } = admission;
+  if (!force && change.operation !== 'create')
+    await assertKeyUnreferenced(change, transaction, admission);
+  if (change.operation === 'delete') return { resource: change.resource };
   const { resource } = change;
-  if (!force) await assertKeyUnreferenced(change, transaction, admission);
   await assertNotReserved(change, transaction);
   const grants = change.operation === 'create' ? givenGrants(resource) : undefined;
   if (change.operation === 'update' && resource.granted !== null && refersAnew(change))
@@ -58,7 +61,9 @@ export async function admitTsigkey(
   const secret = resource.secret ?? generateSecret(resource.algorithm, randomBytes);
   const warnings = [
     ...(isMissing ? [MISSING_RESOURCE[resource.scope]] : []),
-    ...((await breaksClients(change, transaction)) ? [OTHER_SECRET] : []),
+    ...(change.operation === 'update' && (await breaksClients(change, transaction))
+      ? [OTHER_SECRET]
+      : []),
   ];
   return {
     ...(warnings.length > 0 ? { warnings } : {}),
@@ -94,17 +99,14 @@ const OTHER_SECRET =
   'clients fail until they have the new secret. To change it without a gap, rotate the key instead';
 
 /** Returns whether a change gives another secret to a key that name servers should have. */
-async function breaksClients(change: Change<TsigkeyFields>, transaction: Reader): Promise<boolean> {
-  if (change.operation !== 'update' || !hasNewSecret(change)) return false;
+async function breaksClients(change: Update, transaction: Reader): Promise<boolean> {
+  if (!hasNewSecret(change)) return false;
   const pool = await poolOf(change.resource, transaction);
   const inPool = [{ field: 'pool_id', test: '=', value: pool ?? '' } as const];
   return pool !== undefined && transaction.exists(nameServer, inPool);
 }
 
-function hasNewSecret({
-  given,
-  current,
-}: Extract<Change<TsigkeyFields>, { readonly operation: 'update' }>): boolean {
+function hasNewSecret({ given, current }: Update): boolean {
   return 'secret' in given && given.secret !== current.secret;
 }
 
