@@ -53,10 +53,10 @@ describe('the cipher of a column', () => {
     expect(() => cipher.decrypt('a', { text: SECRET, keyNumber: null })).toThrow('not encrypted');
   });
 
-  test('encrypts the same secret differently each time', () => {
+  test('encrypts the same secret with another nonce each time', () => {
     const cipher = keyring.cipherOf('tsigkeys', 'secret');
-    const texts = Array.from({ length: 100 }, () => cipher.encrypt('a', SECRET).text);
-    expect(new Set(texts).size).toBe(100);
+    const texts = Array.from({ length: 300 }, () => cipher.encrypt('a', SECRET).text);
+    expect(new Set(texts.map((text) => text.slice(0, 16))).size).toBe(300);
   });
 
   test('refuses a changed nonce, ciphertext or tag, even if the row is cached', () => {
