@@ -73,7 +73,6 @@ const ON_BOTH_DATABASES = {
     'http/console',
     'http/designate-compatibility',
     'http/encryption',
-    'http/events',
     'http/forged-tokens',
     'http/import',
     'http/json-lines',

@@ -143,7 +143,7 @@ export async function startService(
     );
     addDatabaseGauges(metrics, () => encryption.status(), ENCRYPTION_GAUGES);
     let { audit } = config;
-    const { running, feed, trail, recording } = openAudit({
+    const { running, trail, recording } = openAudit({
       database,
       keyring: secrets.keyring,
       now: clock,
@@ -156,10 +156,7 @@ export async function startService(
       },
       intervalMs: dependencies.auditIntervalMs,
     });
-    closers.push(
-      () => running.close(),
-      () => feed.close(),
-    );
+    closers.push(() => running.close());
     addDatabaseGauges(metrics, () => running.state(), TRAIL_GAUGES);
     const countPass = createPassMetrics(metrics);
     const delivery = prepareDelivery({
@@ -284,7 +281,6 @@ export async function startService(
     closers.push(async () => {
       overdue.signal.addEventListener('abort', () => app.server.closeAllConnections());
       deadline = setTimeout(() => overdue.abort(), stopGraceSeconds * 1000);
-      feed.endWaiting();
       await delivery.endWaiting();
       await app.close();
       await handlersEnded(app, overdue.signal);

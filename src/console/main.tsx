@@ -1,5 +1,4 @@
 import { render } from 'preact';
-import { startFeed } from './events.ts';
 import { Problem } from './parts/notices.tsx';
 import { startRouter } from './router.ts';
 import { door, readSession, session, startError, startSession, watchSession } from './session.ts';
@@ -37,7 +36,6 @@ if (element !== null) {
     startPreferences();
     startRouter();
     watchSession();
-    startFeed();
     render(<Console />, element);
     void startSession();
   } else render(<Unsupported />, element);

@@ -52,6 +52,12 @@ export interface Answer<T> {
 /** When a request of a person last succeeded, in milliseconds. The session is idle since then. */
 export const lastUse = signal(Date.now());
 
+/** Counts the changes by this page. What is on screen is read again after each. */
+export const changes = signal(0);
+
+/** The requests with a body that only read. */
+const READS = /\/(?:states|check|reveal)$/;
+
 /** Counts the refusals of requests because the session has ended. */
 export const refusals = signal(0);
 
@@ -103,6 +109,7 @@ export async function request<T>(path: string, options: RequestOptions = {}): Pr
     throw error;
   }
   if (!isBackground) lastUse.value = Date.now();
+  if (method !== 'GET' && !READS.test(path)) changes.value += 1;
   const isJson = /\bjson\b/.test(response.headers.get('Content-Type') ?? ''); // not x-ndjson
   return { body: (isJson ? JSON.parse(text) : text) as T, headers: response.headers };
 }

@@ -36,8 +36,6 @@ export const door = signal<Door | undefined>(undefined);
 export const startError = signal<RequestError | undefined>(undefined);
 /** Whether the session ended while a page was open. */
 export const isExpired = signal(false);
-/** Counts the sign-ins. Everything on screen is read again after one. */
-export const signIns = signal(0);
 
 const WARNING_SECONDS = 120;
 const PATH = 'console/session';
@@ -97,7 +95,6 @@ function begin(started: Session): void {
   door.value = undefined;
   startError.value = undefined;
   isExpired.value = false;
-  signIns.value += 1;
 }
 
 export async function signOut(): Promise<void> {

@@ -121,6 +121,13 @@ describe.skipIf(!isReady)('the web console', () => {
     await rotation.getByText('draining').waitFor();
   });
 
+  test('the key of another client appears in a list that is open', async () => {
+    const { page } = await enter('keys?q=another');
+    await page.getByText('No key matches').waitFor();
+    await createKey(service, 'another.example');
+    await page.getByRole('link', { name: 'another.example' }).waitFor();
+  });
+
   test('a name that is taken is an error at its field, and nothing typed is lost', async () => {
     await createKey(service, 'taken.example');
     const { page } = await enter('keys?new=1');

@@ -85,8 +85,6 @@ export function serverDependenciesOn(
       backups: absent,
       records: absent,
       batches: absent,
-      sealedAfter: absent,
-      nextBatch: absent,
       verify() {
         throw new Error('This part is not running');
       },

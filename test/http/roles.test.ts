@@ -58,7 +58,6 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'tsigkeys:reveal': ['GET', '/v2/tsigkeys/{key}/export?format=bind'],
   'encryption:get': ['GET', '/v2/encryption'],
   'encryption:manage': ['POST', '/v2/encryption/verify'],
-  'events:list': ['GET', '/v2/events'],
   'audit:list': ['GET', '/v2/audit'],
   'nameservers:desired': ['GET', `/v2/nameservers/${UNKNOWN_ID}/desired?agent=host`],
   'nameservers:observe': ['PUT', `/v2/nameservers/${UNKNOWN_ID}/observed`, {}],

@@ -85,7 +85,6 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/access': '- - - -',
   'GET /v2/tsigkeys/{id}/access': '- - - -',
   'GET /v2/status': '* * * *',
-  'GET /v2/events': 'r r r -',
   'GET /v2/audit': '- - - -',
   'GET /v2/audit/batches': '- - - -',
   'GET /v2/audit/verify': '- - - -',

@@ -22,7 +22,7 @@ test('200 with the id, roles, rights and expiry of a token, even with the role r
       name: 'guest',
       roles: ['reader'],
       project_id: 'red',
-      rights: ['zones:list', 'zones:get', 'events:list'],
+      rights: ['zones:list', 'zones:get'],
       pools: null,
       zones: null,
       keys: null,

@@ -90,7 +90,10 @@ function columnsOf(present: string): readonly Column<Row>[] {
   ];
 }
 
-const LIST = { member: 'records', idMember: 'seq' };
+const LIST = {
+  member: 'records',
+  complete: async (rows: readonly Row[]) => rows.map((row) => ({ ...row, id: String(row.seq) })),
+};
 
 /** Who did what, when: the audit trail, the newest first. */
 export function Audit() {

@@ -3,14 +3,14 @@ import type { Row, Rows } from '../rows.ts';
 import { NotLive } from './notices.tsx';
 import { count } from './text.tsx';
 
-/** How many rows a list has, how many are new, and whether it is live. */
+/** How many rows a list has, and whether it is live. */
 export function CountLine<T extends Row>(props: {
   readonly list: Rows<T>;
   readonly words: readonly [one: string, many: string];
   readonly children?: ComponentChildren;
 }) {
   const { list, words, children } = props;
-  const { rows, total, hasMore, isLoaded, error, asOf, fresh, reload } = list;
+  const { rows, total, hasMore, isLoaded, error, asOf, reload } = list;
   return (
     <div class="count-line" role="status">
       {isLoaded ? (
@@ -20,11 +20,6 @@ export function CountLine<T extends Row>(props: {
             : count(total ?? rows.length, ...words)}
         </span>
       ) : null}
-      {fresh === 0 ? null : (
-        <button type="button" class="button text" onClick={reload}>
-          {fresh} new. Show
-        </button>
-      )}
       {isLoaded ? <NotLive error={error} asOf={asOf} reload={reload} /> : null}
       {children}
     </div>

@@ -4,7 +4,6 @@ import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { AGENT_ACTIONS } from './agent-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
-import { events } from './events.ts';
 import { importAction } from './import.ts';
 import { GRANT_ACTIONS } from './key-grants.ts';
 import { keyExport } from './key-export.ts';
@@ -44,6 +43,5 @@ export const ACTIONS: readonly Action[] = [
   nameServerSetup,
   ...AGENT_ACTIONS,
   ...ENCRYPTION_ACTIONS,
-  events,
   ...AUDIT_ACTIONS,
 ];

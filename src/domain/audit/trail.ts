@@ -70,26 +70,6 @@ export interface RecordPage {
   readonly next: Position | undefined;
 }
 
-/** The next sealed records after a position, and where the stored trail begins and ends. */
-export interface SealedPage extends Omit<RecordPage, 'next'> {
-  /** The position after the page. */
-  readonly end: Position;
-  /** Whether `end` was the end of the trail. */
-  readonly isLast: boolean;
-  /** The position before the oldest record that is still stored. */
-  readonly oldest: Position;
-  /** The position after the newest sealed record. */
-  readonly newest: Position;
-}
-
-/** A request that waits for the next batch. */
-export interface BatchWait {
-  /** The id of the caller, who may wait with a few requests at a time. */
-  readonly owner: string;
-  readonly ms: number;
-  readonly signal: AbortSignal;
-}
-
 export interface BatchQuery {
   readonly first: 'oldest' | 'newest';
   /** The number of the batch after which the page begins. */
@@ -138,14 +118,6 @@ export interface AuditTrail {
   backups(): Promise<BackupState>;
   records(query: RecordQuery): Promise<RecordPage>;
   batches(query: BatchQuery): Promise<readonly AuditBatch[]>;
-  /** Returns the next sealed records after a position. Without a position, returns none. */
-  sealedAfter(from: Position | undefined): Promise<SealedPage>;
-  /**
-   * Resolves to true once a batch after the batch with this number is sealed. Resolves to false
-   * after `ms`, when the signal aborts, and when the service stops. Throws `too_many_requests` if
-   * the caller already waits with too many requests, and `unavailable` if all callers do.
-   */
-  nextBatch(number: number, wait: BatchWait): Promise<boolean>;
   /** Verifies the whole trail, part by part. */
   verify(): AsyncIterable<TrailVerification>;
 }

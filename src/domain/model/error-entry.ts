@@ -30,8 +30,6 @@ export interface ErrorDetails {
   readonly problems?: readonly Problem[] | undefined;
   /** The number of seconds that the caller should wait before a retry. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The position from which the caller can continue, for `cursor_gone`. */
-  readonly cursor?: string | undefined;
   /** The underlying error. The service logs this error and never sends it to the caller. */
   readonly cause?: unknown;
 }

@@ -57,14 +57,6 @@ export const ERRORS = {
     example: () =>
       'The Host header is not valid. Send a host name or an IP address, with an optional port.',
   }),
-  cursor_gone: entry({
-    status: 410,
-    when: 'The service does not have all changes after this cursor: the audit trail no longer has them, or an older backup was restored. `cursor` is the oldest one from which the service can continue.',
-    message: (oldest: string) =>
-      `The service no longer has all changes after this cursor. Read the resources again, and continue after '${oldest}'`,
-    example: () => '17-4711',
-    exampleDetails: { cursor: '17-4711' },
-  }),
   duplicate: entry({
     status: 409,
     type: 'duplicate_{noun}',

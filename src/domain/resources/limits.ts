@@ -47,9 +47,6 @@ export const AGENT_RIGHTS = [
   `${nameServer.collection}:observe`,
 ] as const;
 
-/** The right to follow the changes of the resources that the caller can see. */
-export const EVENTS_RIGHT = 'events:list';
-
 /** The right to change what a key may do. */
 export const GRANT_RIGHT = `${tsigkey.collection}:grant`;
 
@@ -93,7 +90,6 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
       GRANT_RIGHT,
       ...ROTATION_RIGHTS,
-      EVENTS_RIGHT,
       ...CONTEXT_RIGHTS,
     ],
     reach: [
@@ -118,7 +114,6 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
       GRANT_RIGHT,
       ...ROTATION_RIGHTS,
-      EVENTS_RIGHT,
       ...CONTEXT_RIGHTS,
     ],
     reach: [
@@ -130,7 +125,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
   },
   keys: {
     type: tsigkey,
-    rights: [...rightsTo(tsigkey, [...CHANGE, 'reveal']), EVENTS_RIGHT, ...CONTEXT_RIGHTS],
+    rights: [...rightsTo(tsigkey, [...CHANGE, 'reveal']), ...CONTEXT_RIGHTS],
     // A caller that knows the secret could otherwise use the key for another pool or zone.
     reach: [{ type: tsigkey, field: 'id', fixed: ['scope', 'resource_id'] }],
   },

@@ -2,14 +2,7 @@ import { ADMIN, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { revealRight } from '../model/response.ts';
-import {
-  AGENT_RIGHTS,
-  EVENTS_RIGHT,
-  GRANT_RIGHT,
-  keepsRight,
-  kindsWith,
-  ROTATION_RIGHTS,
-} from './limits.ts';
+import { AGENT_RIGHTS, GRANT_RIGHT, keepsRight, kindsWith, ROTATION_RIGHTS } from './limits.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
@@ -69,7 +62,6 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     ...RESOURCE_TYPES.flatMap(readRights),
     ...RESOURCE_TYPES.flatMap(computedFilterRights),
     READ_ALL_PROJECTS,
-    EVENTS_RIGHT,
     AUDIT_RIGHT,
     CHECK_RIGHT,
   ],
@@ -81,7 +73,6 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     importRight(tsigkey),
     ...[pool, zone, nameServer].flatMap(readRights),
     READ_ALL_PROJECTS,
-    EVENTS_RIGHT,
     CHECK_RIGHT,
   ],
   [AGENT_ROLE]: AGENT_RIGHTS,
@@ -111,8 +102,6 @@ export const DEFAULT_POLICY: Policy = Object.fromEntries(
       ),
     ),
     ...FURTHER_RIGHTS.map((right) => [right, [ADMIN]] as const),
-    // The events are those of resources that the caller can see: of zones, at least.
-    [EVENTS_RIGHT, zone.roles?.list ?? [ADMIN]] as const,
   ].map(([right, roles]) => [
     right,
     [...roles, ...Object.keys(GLOBAL_ROLES).filter((role) => GLOBAL_ROLES[role]?.includes(right))],

@@ -304,11 +304,6 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
           }),
         },
       }),
-      cursor: {
-        type: 'string',
-        description: 'Present only if a cursor is too old: the oldest one that works.',
-        examples: ['17-4711'],
-      },
       error: object(
         "Present only if the token is missing or unknown: the error in the format of OpenStack's identity service, for its clients.",
         {

@@ -38,7 +38,7 @@ export function errorResponse(
   requestId: string | undefined,
   settings: ErrorResponseSettings,
 ): ErrorResponse {
-  const { problems, retryAfterSeconds, cursor } = error.details;
+  const { problems, retryAfterSeconds } = error.details;
   const isForbidden = error.code === 'access_denied' && settings.insufficientRightsStatus === 403;
   const [status, type] = isForbidden ? [403, 'forbidden'] : [ERRORS[error.code].status, error.type];
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
@@ -59,7 +59,6 @@ export function errorResponse(
     message: error.message,
     request_id: requestId,
     ...(errors === undefined ? {} : { errors: { errors } }),
-    ...(cursor === undefined ? {} : { cursor }),
     // Keystone's form in addition: keystoneauth reads the message of `error`, and no other one.
     ...(error.code === 'unauthenticated'
       ? { error: { code: status, title: 'Unauthorized', message: error.message } }

@@ -6,7 +6,6 @@ import type { Clock } from '../../domain/model/ports.ts';
 import type { AuditTrail } from '../../domain/audit/trail.ts';
 import type { Database } from '../sql/sql.ts';
 import { readBatches } from './batches.ts';
-import { createFeed, type Feed } from './feed.ts';
 import { readBackupState } from './last-backup.ts';
 import { readRecords } from './read.ts';
 import { runTrail, type RunningTrail } from './running.ts';
@@ -41,7 +40,6 @@ export interface AuditDependencies {
 /** Starts the audit trail of a service. The schema of the database must be up to date. */
 export function openAudit({ settings, log, metrics, ...rest }: AuditDependencies): {
   readonly running: RunningTrail;
-  readonly feed: Feed;
   readonly trail: AuditTrail;
   readonly recording: Recording;
 } {
@@ -52,14 +50,12 @@ export function openAudit({ settings, log, metrics, ...rest }: AuditDependencies
     metrics.count(entry);
     if (settings().toLog) log.info({ audit: entry }, 'audit');
   };
-  const feed = createFeed(sql, rest.intervalMs);
   const running = runTrail({
     ...rest,
     tally,
     recorded,
     retentionDays: () => settings().retentionDays,
     checkpoint: ({ number, hash }) => log.info({ batch: number, hash }, 'audit checkpoint'),
-    sealed: () => feed.look(),
     failed: (err) => log.error({ err }, 'The audit trail could not be sealed'),
     repaired({ number }) {
       metrics.repaired();
@@ -84,12 +80,10 @@ export function openAudit({ settings, log, metrics, ...rest }: AuditDependencies
     },
     records: (query) => readRecords(sql, query),
     batches: (query) => readBatches(sql, query),
-    sealedAfter: (from) => feed.after(from),
-    nextBatch: (number, wait) => feed.next(number, wait),
     async *verify() {
       await database.ping(); // what another program has changed belongs to what is verified
       yield* verifyTrail({ sql, key: () => keyring.auditKey(), now });
     },
   };
-  return { running, feed, trail, recording };
+  return { running, trail, recording };
 }

@@ -30,8 +30,6 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   checkpoint(end: ChainEnd): void;
   /** Receives each record that the job has written. */
   recorded(entry: AuditEntry): void;
-  /** Called after each batch that this process has sealed. */
-  sealed?(): void;
   /** Reports the first failure of the job after a success. */
   failed(error: unknown): void;
   /**
@@ -76,7 +74,6 @@ export function runTrail(dependencies: TrailDependencies): RunningTrail {
   const seal = async (): Promise<boolean> => {
     const sealed = await sealBatch(sealer, lastSealed);
     lastSealed = sealed?.number ?? lastSealed;
-    if (sealed !== undefined) dependencies.sealed?.();
     if (sealed?.repair !== undefined) {
       recorded(sealed.repair);
       dependencies.repaired(sealed);
