@@ -68,7 +68,7 @@ export async function readAll<T>(
 }
 
 /** How a list differs from the list of a collection. */
-interface ListForm<T> {
+export interface ListForm<T> {
   /** The member of a response that has the rows. Absent: the name of the collection. */
   readonly member?: string;
   /** Whether the service accepts the size of a page. */

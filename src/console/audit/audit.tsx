@@ -1,10 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
-import { CountLine } from '../parts/count-line.tsx';
 import { verbOf } from '../parts/history.tsx';
-import { Failure } from '../parts/notices.tsx';
 import { PageHead, useTitle } from '../parts/page.tsx';
 import { State } from '../parts/states.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import { List, type Column } from '../parts/table.tsx';
 import { Name, visible } from '../parts/text.tsx';
 import type { AuditRecord } from '../resources.ts';
 import { pageOf, query, setQuery } from '../router.ts';
@@ -104,9 +102,8 @@ export function Audit() {
   const path = useMemo(() => requestOf(filters).toString(), [present]);
   const columns = useMemo(() => columnsOf(present), [present]);
   const list = useRows<Row>('audit', `v2/audit?${path}`, LIST);
-  const { rows, isLoaded, hasMore, error, more, reload } = list;
   const [isExporting, setExporting] = useState(false);
-  const shown = rows.find(({ id }) => id === parameters.get('record'));
+  const shown = list.rows.find(({ id }) => id === parameters.get('record'));
   const isFiltered = path !== '';
   return (
     <>
@@ -116,38 +113,35 @@ export function Audit() {
         </button>
       </PageHead>
       <AuditFilters />
-      <CountLine list={list} words={['record', 'records']}>
-        <Seal />
-      </CountLine>
-      {error !== undefined && !isLoaded ? (
-        <Failure error={error} what="the audit trail" retry={reload} />
-      ) : isLoaded && rows.length === 0 ? (
-        <div class="table empty">
-          <h2>{isFiltered ? 'No record matches' : 'No record yet'}</h2>
-          {isFiltered ? (
-            <button
-              type="button"
-              class="button"
-              onClick={() =>
-                setQuery(Object.fromEntries([...parameters.keys()].map((name) => [name, ''])))
-              }
-            >
-              Clear filters
-            </button>
+      <List
+        label="Audit trail"
+        list={list}
+        words={['record', 'records']}
+        columns={columns}
+        empty={
+          isFiltered ? (
+            <>
+              <h2>No record matches</h2>
+              <button
+                type="button"
+                class="button"
+                onClick={() =>
+                  setQuery(Object.fromEntries([...parameters.keys()].map((name) => [name, ''])))
+                }
+              >
+                Clear filters
+              </button>
+            </>
           ) : (
-            <p class="muted">Every change and every read of a secret appears here.</p>
-          )}
-        </div>
-      ) : (
-        <Table
-          label="Audit trail"
-          columns={columns}
-          rows={rows}
-          isLoaded={isLoaded}
-          hasMore={hasMore}
-          more={more}
-        />
-      )}
+            <>
+              <h2>No record yet</h2>
+              <p class="muted">Every change and every read of a secret appears here.</p>
+            </>
+          )
+        }
+      >
+        <Seal />
+      </List>
       {shown === undefined ? null : (
         <RecordDialog record={shown} onClose={() => setQuery({ record: '' })} />
       )}

@@ -64,9 +64,6 @@ const LINKED: Readonly<Record<string, string>> = {
   before: 'Before',
 };
 
-/** The open record may not be in another list. */
-const RECORD = ['record'];
-
 export function AuditFilters() {
   const types = Object.entries(session.value?.definitions ?? {}).map(
     ([collection, { label }]) => [collection, label] as const,
@@ -77,24 +74,13 @@ export function AuditFilters() {
   });
   return (
     <>
-      <div class="filters even" role="search">
-        <TextFilter resets={RECORD} name="actor" label="Who" placeholder="Name" isFirst />
-        <TextFilter
-          resets={RECORD}
-          name="action"
-          label="Action"
-          placeholder="tsigkeys:update"
-          choices={types.map(([collection]) => `${collection}:`)}
-        />
-        <TextFilter resets={RECORD} name="name" label="Resource" placeholder="Name" />
-        <SelectFilter
-          resets={RECORD}
-          name="resource_type"
-          label="Kind"
-          choices={[['', 'Any'], ...types]}
-        />
-        <SelectFilter resets={RECORD} name="outcome" label="Outcome" choices={OUTCOMES} />
-        <SelectFilter resets={RECORD} name="time" label="Time" choices={TIMES} />
+      <div class="filters" role="search">
+        <TextFilter name="actor" label="Who" placeholder="Name" isFirst />
+        <TextFilter name="action" label="Action" placeholder="tsigkeys:update" />
+        <TextFilter name="name" label="Resource" placeholder="Name" />
+        <SelectFilter name="resource_type" label="Kind" choices={[['', 'Any'], ...types]} />
+        <SelectFilter name="outcome" label="Outcome" choices={OUTCOMES} />
+        <SelectFilter name="time" label="Time" choices={TIMES} />
       </div>
       {linked.length === 0 ? null : (
         <div class="row">

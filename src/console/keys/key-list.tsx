@@ -1,14 +1,11 @@
-import { signal, type Signal } from '@preact/signals';
-import { useCallback, useEffect, useState } from 'preact/hooks';
 import { Collection, type Filter } from '../parts/collection.tsx';
 import { Algorithm, State } from '../parts/states.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Ago, Name, Reference } from '../parts/text.tsx';
-import { get } from '../requests.ts';
+import { get, type RequestOptions } from '../requests.ts';
 import type { Key, KeyState } from '../resources.ts';
 import { pageOf } from '../router.ts';
 import { may } from '../session.ts';
-import { DeleteKey, DeleteKeys } from './delete-key.tsx';
 import { CreateKey } from './key-forms.tsx';
 
 const FILTERS: readonly Filter[] = [
@@ -34,16 +31,28 @@ const FILTERS: readonly Filter[] = [
   },
 ];
 
-/** The states of the keys on screen, by id. A cell draws itself again when its state comes. */
-const states = new Map<string, Signal<KeyState | undefined>>();
+/** How many keys the service says something about at a time. */
+const MOST = 1000;
 
-function stateOf(id: string): Signal<KeyState | undefined> {
-  const known = states.get(id) ?? signal<KeyState | undefined>(undefined);
-  states.set(id, known);
-  return known;
+type Row = Key & { readonly state?: string };
+
+/** Reads where the keys of a list are. */
+async function withStates(keys: readonly Row[], options: RequestOptions): Promise<readonly Row[]> {
+  const { states } = await get<{ states: KeyState[] }>('v2/tsigkeys/states', {
+    ...options,
+    method: 'POST',
+    body: { ids: keys.slice(0, MOST).map(({ id }) => id) },
+  });
+  const known = new Map(states.map(({ id, state }) => [id, { state }]));
+  return keys.map((key) => ({ ...key, ...known.get(key.id) }));
 }
 
-const COLUMNS: readonly Column<Key>[] = [
+const FORM = {
+  complete: withStates,
+  isPending: ({ state = '' }: Row) => ['pending', 'removing'].includes(state),
+};
+
+const COLUMNS: readonly Column<Row>[] = [
   {
     label: 'Name',
     width: 34,
@@ -68,7 +77,11 @@ const COLUMNS: readonly Column<Key>[] = [
       </span>
     ),
   },
-  { label: 'Delivery', width: 13, cell: ({ id }) => <Delivery id={id} /> },
+  {
+    label: 'Delivery',
+    width: 13,
+    cell: ({ state }) => (state === undefined ? null : <State state={state} />),
+  },
   {
     label: 'Created',
     width: 12,
@@ -77,16 +90,9 @@ const COLUMNS: readonly Column<Key>[] = [
   },
 ];
 
-function Delivery({ id }: { id: string }) {
-  const state = stateOf(id).value;
-  if (state === undefined) return <span class="muted"> </span>;
-  return <State state={state.state} />;
-}
-
 export function KeyList() {
-  const onShown = useStates();
   return (
-    <Collection<Key>
+    <Collection<Row>
       collection="tsigkeys"
       title="Keys"
       words={['key', 'keys']}
@@ -113,60 +119,7 @@ export function KeyList() {
         </>
       }
       creation={(close) => <CreateKey onClose={close} />}
-      deletion={{
-        one: (key, props) => <DeleteKey {...props} keyData={key} />,
-        several: (keys, props) => <DeleteKeys {...props} keys={keys} />,
-      }}
-      onShown={onShown}
+      form={FORM}
     />
   );
-}
-
-/** Reads the states of the rows on screen, again while one of them is about to change. */
-function useStates(): (rows: readonly Key[]) => void {
-  const [shown, setShown] = useState<readonly Key[]>([]);
-  useEffect(() => {
-    if (shown.length === 0) return;
-    const abort = new AbortController();
-    let timer: ReturnType<typeof setTimeout>;
-    const read = async (ids: readonly string[], isBackground: boolean) => {
-      let isPending = false;
-      if (ids.length > 0 && document.visibilityState === 'visible')
-        try {
-          const body = await get<{ states: KeyState[] }>('v2/tsigkeys/states', {
-            method: 'POST',
-            body: { ids },
-            isBackground,
-            signal: abort.signal,
-          });
-          for (const state of body.states) stateOf(state.id).value = state;
-          isPending = body.states.some(({ state }) => ['pending', 'removing'].includes(state));
-        } catch {
-          // The list says itself when the service cannot be reached.
-        }
-      if (!abort.signal.aborted)
-        timer = setTimeout(
-          () =>
-            void read(
-              shown.map(({ id }) => id),
-              true,
-            ),
-          isPending ? 2000 : 15_000,
-        );
-    };
-    const unknown = shown.filter(({ id }) => stateOf(id).peek() === undefined);
-    timer = setTimeout(
-      () =>
-        void read(
-          unknown.map(({ id }) => id),
-          true,
-        ),
-      50,
-    );
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [shown]);
-  return useCallback(setShown, []);
 }

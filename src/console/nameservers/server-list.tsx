@@ -69,6 +69,7 @@ export function ServerList() {
       title="Name servers"
       columns={COLUMNS}
       filters={FILTERS}
+      form={{ isPending: ({ state }) => state === 'pending' }}
       create="Add a name server"
       empty={
         <p class="muted">

@@ -6,29 +6,19 @@ interface FilterProps {
   /** The parameter in the address of the page. */
   readonly name: string;
   readonly label: string;
-  /** Parameters that a change removes, because they are about the former list. */
-  readonly resets?: readonly string[];
 }
 
-const NONE: readonly string[] = [];
 const TYPING_MS = 150;
-
-function change(name: string, value: string, resets: readonly string[]): void {
-  const removed = resets.map((each) => [each, ''] as const);
-  setQuery(Object.fromEntries([...removed, [name, value] as const]));
-}
 
 /** The text stays what the person typed. The list follows 150 ms after the last key. */
 export function TextFilter(
   props: FilterProps & {
     readonly placeholder: string;
-    readonly choices?: readonly string[];
     /** Whether the key for filters goes here. */
     readonly isFirst?: boolean;
-    readonly isWide?: boolean;
   },
 ) {
-  const { name, label, resets = NONE, placeholder, choices = [], isFirst, isWide } = props;
+  const { name, label, placeholder, isFirst } = props;
   const given = query.value.get(name) ?? '';
   const [text, setText] = useState(given);
   const sent = useRef(given);
@@ -41,32 +31,24 @@ export function TextFilter(
     if (text.trim() === sent.current) return;
     const timer = setTimeout(() => {
       sent.current = text.trim();
-      change(name, sent.current, resets);
+      setQuery({ [name]: sent.current });
     }, TYPING_MS);
     return () => clearTimeout(timer);
   }, [text]);
   return (
-    <div class={isWide === true ? 'field grow' : 'field'}>
+    <div class="field">
       <label for={id}>{label}</label>
       <input
         id={id}
         class="input"
         type="search"
         data-filter={isFirst === true ? '' : undefined}
-        list={choices.length === 0 ? undefined : `${id}-list`}
         autocomplete="off"
         spellcheck={false}
         placeholder={placeholder}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      {choices.length === 0 ? null : (
-        <datalist id={`${id}-list`}>
-          {choices.map((choice) => (
-            <option key={choice} value={choice} />
-          ))}
-        </datalist>
-      )}
     </div>
   );
 }
@@ -74,13 +56,13 @@ export function TextFilter(
 export function SelectFilter(
   props: FilterProps & { readonly choices: readonly (readonly [value: string, text: string])[] },
 ) {
-  const { name, label, resets = NONE, choices } = props;
+  const { name, label, choices } = props;
   return (
     <Choice
       label={label}
       value={query.value.get(name) ?? ''}
       choices={choices}
-      choose={(value) => change(name, value, resets)}
+      choose={(value) => setQuery({ [name]: value })}
     />
   );
 }

@@ -1,9 +1,7 @@
 import { useState } from 'preact/hooks';
-import { CountLine } from '../parts/count-line.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Failure } from '../parts/notices.tsx';
 import { PageHead, useTitle } from '../parts/page.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import { List, type Column } from '../parts/table.tsx';
 import { Ago, Name, visible } from '../parts/text.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { request } from '../requests.ts';
@@ -101,7 +99,6 @@ function mayEnd({ credential_id: id }: ConsoleSession): boolean {
 export function Sessions() {
   useTitle('Sessions');
   const list = useRows<ConsoleSession>('sessions', 'v2/sessions', { hasLimit: false });
-  const { rows, isLoaded, hasMore, error, more, reload } = list;
   const [ending, setEnding] = useState<ConsoleSession>();
   const isAll = may('tokens:list');
   const columns = columnsOf((row) => (row.current ? void signOut() : setEnding(row)));
@@ -114,19 +111,7 @@ export function Sessions() {
           : 'Where you are signed in to this console, the newest first.'}{' '}
         A session ends with its token, at sign-out, or without input.
       </p>
-      <CountLine list={list} words={['session', 'sessions']} />
-      {error !== undefined && !isLoaded ? (
-        <Failure error={error} what="the sessions" retry={reload} />
-      ) : (
-        <Table
-          label="Sessions"
-          columns={columns}
-          rows={rows}
-          isLoaded={isLoaded}
-          hasMore={hasMore}
-          more={more}
-        />
-      )}
+      <List label="Sessions" list={list} words={['session', 'sessions']} columns={columns} />
       {ending === undefined ? null : (
         <Confirm
           title={
@@ -140,7 +125,6 @@ export function Sessions() {
             await request(`v2/sessions/${ending.id}`, { method: 'DELETE' });
             setEnding(undefined);
             showToast('Session ended');
-            reload();
           }}
           onClose={() => setEnding(undefined)}
         >

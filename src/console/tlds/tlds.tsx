@@ -1,25 +1,19 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { Collection } from '../parts/collection.tsx';
-import { DeleteSeveral } from '../parts/delete-several.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { CreateResource, EditResource } from '../parts/resource-forms.tsx';
 import type { Column } from '../parts/table.tsx';
-import { Ago, count, visible } from '../parts/text.tsx';
+import { Ago, count, Names, visible } from '../parts/text.tsx';
 import { showToast } from '../parts/toasts.tsx';
-import { asRequestError, request } from '../requests.ts';
+import { asRequestError, request, RequestError } from '../requests.ts';
 import type { Tld } from '../resources.ts';
 import { pageOf } from '../router.ts';
 import { may } from '../session.ts';
 import type { ScreenProps } from '../shell/screen-props.ts';
+import { send } from './bulk.ts';
 import { ImportTlds } from './import.tsx';
 
-interface Chosen {
-  readonly act: 'edit' | 'delete';
-  readonly tld: Tld;
-}
-
 const WORDS = ['top-level domain', 'top-level domains'] as const;
-const IMPORT_RIGHT = 'tlds:import';
 
 export function Tlds({ path }: ScreenProps) {
   return path[0] === 'import' ? <ImportTlds /> : <TldList />;
@@ -27,51 +21,41 @@ export function Tlds({ path }: ScreenProps) {
 
 /** The top-level domains under which zones may be created. */
 function TldList() {
-  const [layer, setLayer] = useState<Chosen>();
-  // Counts the changes. The list reads its rows again after each.
-  const [changes, setChanges] = useState(0);
-  const close = () => setLayer(undefined);
-  const changed = () => {
-    close();
-    setChanges((count) => count + 1);
+  const [edited, setEdited] = useState<Tld>();
+  const [removed, setRemoved] = useState<readonly Tld[]>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const last = useRef<number | undefined>(undefined);
+  const shown = useRef<readonly Tld[]>([]);
+  /** Chooses a row or the opposite, and with Shift all rows since the last one. */
+  const pick = ({ id }: Tld, isRange: boolean) => {
+    const index = shown.current.findIndex((each) => each.id === id);
+    const from = isRange ? (last.current ?? index) : index;
+    last.current = index;
+    const next = new Set(chosen);
+    const isOn = !chosen.has(id);
+    for (const each of shown.current.slice(Math.min(from, index), Math.max(from, index) + 1))
+      if (isOn) next.add(each.id);
+      else next.delete(each.id);
+    setChosen(next);
   };
-  /** Removes an entry at once if the caller could bring it back with its id. */
-  const remove = async (tld: Tld) => {
-    try {
-      await request(`v2/tlds/${tld.id}`, { method: 'DELETE' });
-    } catch (failure) {
-      showToast(asRequestError(failure).message);
-      return;
-    }
-    changed();
-    showToast(`Removed ${visible(tld.name)}`, { label: 'Undo', run: () => void restore([tld]) });
-  };
-  const restore = async (tlds: readonly Tld[]) => {
-    const [first] = tlds;
-    const body = { tlds };
-    try {
-      await request('v2/tlds/import', { method: 'POST', body });
-      showToast(
-        tlds.length === 1 && first !== undefined
-          ? `${visible(first.name)} is back`
-          : `${count(tlds.length, ...WORDS)} are back`,
-      );
-    } catch (failure) {
-      showToast(asRequestError(failure).message);
-    }
-    changed();
-  };
-  const [columns] = useState(() =>
-    columnsWith((chosen) => {
-      if (chosen.act === 'delete' && may(IMPORT_RIGHT)) void remove(chosen.tld);
-      else setLayer(chosen);
-    }),
+  const columns = columnsOf(
+    (tld) => (
+      <input
+        type="checkbox"
+        aria-label={`Select ${visible(tld.name)}`}
+        checked={chosen.has(tld.id)}
+        onClick={({ shiftKey }) => pick(tld, shiftKey)}
+      />
+    ),
+    setEdited,
+    (tld) => {
+      if (may('tlds:create')) remove([tld]).catch(sayFailure);
+      else setRemoved([tld]);
+    },
   );
-  const undo = may(IMPORT_RIGHT) ? restore : undefined;
   return (
     <>
       <Collection<Tld>
-        changes={changes}
         collection="tlds"
         title="Top-level domains"
         columns={columns}
@@ -89,73 +73,86 @@ function TldList() {
             new zone must be an entry.
           </p>
         }
-        creation={(closeForm) => (
+        creation={(close) => (
           <CreateResource
             collection="tlds"
             title="New top-level domain"
             action="Add domain"
-            onClose={closeForm}
+            onClose={close}
             onCreated={() => {
-              closeForm();
+              close();
               showToast('Domain added');
-              changed();
             }}
           />
         )}
-        deletion={{
-          one: (tld, props) => <DeleteTld {...props} tld={tld} undo={undo} />,
-          several: (tlds, props) => (
-            <DeleteSeveral {...props} collection="tlds" words={WORDS} rows={tlds} undo={undo}>
-              <p>
-                No new zone can end in them then. Zones that exist stay as they are. If no entry is
-                left, zones may have any name again.
-              </p>
-            </DeleteSeveral>
-          ),
+      >
+        {(rows) => {
+          shown.current = rows;
+          const selected = rows.filter(({ id }) => chosen.has(id));
+          if (selected.length === 0) return null;
+          return (
+            <span class="row">
+              <b>{selected.length} selected</b>
+              <button type="button" class="button" onClick={() => setRemoved(selected)}>
+                Remove…
+              </button>
+              <button type="button" class="button text" onClick={() => setChosen(new Set())}>
+                Clear selection
+              </button>
+            </span>
+          );
         }}
-      />
-      {layer?.act === 'edit' ? (
+      </Collection>
+      {edited === undefined ? null : (
         <EditResource
           collection="tlds"
-          resource={layer.tld}
+          resource={edited}
           title="Edit top-level domain"
           action="Save changes"
-          onClose={close}
+          onClose={() => setEdited(undefined)}
           onSaved={() => {
+            setEdited(undefined);
             showToast('Domain changed');
-            changed();
           }}
         />
-      ) : layer?.act === 'delete' ? (
-        <DeleteTld tld={layer.tld} onClose={close} onDeleted={changed} />
-      ) : null}
+      )}
+      {removed === undefined ? null : (
+        <Removal tlds={removed} onClose={() => setRemoved(undefined)} />
+      )}
     </>
   );
 }
 
-function columnsWith(onAct: (chosen: Chosen) => void): readonly Column<Tld>[] {
+function columnsOf(
+  tick: (tld: Tld) => preact.JSX.Element,
+  onEdit: (tld: Tld) => void,
+  onRemove: (tld: Tld) => void,
+): readonly Column<Tld>[] {
   return [
     {
       label: 'Name',
       width: 28,
       sort: 'name',
-      cell: (tld) =>
-        may('tlds:update') ? (
-          <button
-            type="button"
-            class="button text main-link cell"
-            onClick={() => onAct({ act: 'edit', tld })}
-          >
-            <bdi class="mono">{visible(tld.name)}</bdi>
-          </button>
-        ) : (
-          <bdi class="mono cell">{visible(tld.name)}</bdi>
-        ),
+      cell: (tld) => {
+        const name = <bdi class="mono">{visible(tld.name)}</bdi>;
+        return (
+          <span class="row">
+            {may('tlds:delete') ? tick(tld) : null}
+            {may('tlds:update') ? (
+              <button type="button" class="button text" onClick={() => onEdit(tld)}>
+                {name}
+              </button>
+            ) : (
+              name
+            )}
+          </span>
+        );
+      },
     },
     {
       label: 'Description',
       width: 44,
-      cell: ({ description }) => <bdi class="cell">{visible(description ?? '')}</bdi>,
+      cell: ({ description }) => <bdi>{visible(description ?? '')}</bdi>,
     },
     {
       label: 'Created',
@@ -172,7 +169,7 @@ function columnsWith(onAct: (chosen: Chosen) => void): readonly Column<Tld>[] {
             type="button"
             class="button text"
             aria-label={`Remove ${visible(tld.name)}`}
-            onClick={() => onAct({ act: 'delete', tld })}
+            onClick={() => onRemove(tld)}
           >
             Remove
           </button>
@@ -181,34 +178,57 @@ function columnsWith(onAct: (chosen: Chosen) => void): readonly Column<Tld>[] {
   ];
 }
 
-function DeleteTld(props: {
-  tld: Tld;
-  undo?: ((tlds: readonly Tld[]) => Promise<void>) | undefined;
-  onClose(): void;
-  onDeleted(): void;
-}) {
-  const { tld, undo, onClose, onDeleted } = props;
+function sayFailure(failure: unknown): void {
+  showToast(asRequestError(failure).message);
+}
+
+/** Removes entries until the first refusal, and offers to create them again. */
+async function remove(tlds: readonly Tld[]): Promise<void> {
+  const done: Tld[] = [];
+  try {
+    for (const tld of tlds) {
+      await request(`v2/tlds/${tld.id}`, { method: 'DELETE' }).catch((failure: unknown) => {
+        const isGone = failure instanceof RequestError && failure.type === 'tld_not_found';
+        if (!isGone) throw failure;
+      });
+      done.push(tld);
+    }
+  } finally {
+    const undo = () => {
+      send(done, { replace: false, dry_run: false }).then(
+        () => showToast(`${count(done.length, ...WORDS)} back`),
+        sayFailure,
+      );
+    };
+    if (done.length > 0)
+      showToast(
+        `${count(done.length, ...WORDS)} removed`,
+        may('tlds:create') ? { label: 'Undo', run: undo } : undefined,
+      );
+  }
+}
+
+/** Asks before entries are removed. */
+function Removal({ tlds, onClose }: { tlds: readonly Tld[]; onClose(): void }) {
+  const number = count(tlds.length, ...WORDS);
   return (
     <Confirm
-      title={
-        <>
-          Remove <bdi class="mono">{visible(tld.name)}</bdi>?
-        </>
-      }
-      action="Remove domain"
+      title={`Remove ${number}?`}
+      action={`Remove ${number}`}
       keep="Keep"
+      typed={tlds.length > 1 ? String(tlds.length) : undefined}
       run={async () => {
-        await request(`v2/tlds/${tld.id}`, { method: 'DELETE' });
-        const action =
-          undo === undefined ? undefined : { label: 'Undo', run: () => void undo([tld]) };
-        showToast('Domain removed', action);
-        onDeleted();
+        await remove(tlds);
+        onClose();
       }}
       onClose={onClose}
     >
       <p>
-        No new zone can end in it then. Zones that exist stay as they are. If it is the last entry,
-        zones may have any name again.
+        <Names names={tlds.map(({ name }) => name)} of={tlds.length} />
+      </p>
+      <p>
+        No new zone can end in {tlds.length > 1 ? 'them' : 'it'} then. Zones that exist stay as they
+        are. If no entry is left, zones may have any name again.
       </p>
     </Confirm>
   );

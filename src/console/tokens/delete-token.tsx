@@ -1,7 +1,6 @@
 import { useLive } from '../live.ts';
-import { DeleteSeveral, type DeletionProps } from '../parts/delete-several.tsx';
 import { ConfirmDeletion } from '../parts/dialog.tsx';
-import { count, timeOf, visible } from '../parts/text.tsx';
+import { count, timeOf } from '../parts/text.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { get, request } from '../requests.ts';
 import type { ConsoleSession, Token } from '../resources.ts';
@@ -20,10 +19,9 @@ function isAdmin({ roles }: Pick<Token, 'roles'>): boolean {
 }
 
 /** Returns whether no other token of an administrator is valid, or undefined while it is read. */
-function useIsLast(chosen: readonly Token[]): boolean | undefined {
-  const own = chosen.map(({ id }) => id);
+function useIsLast(token: Token): boolean | undefined {
   return useLive<boolean>(
-    chosen.some(isAdmin) ? 'v2/tokens?limit=1000' : undefined,
+    isAdmin(token) ? 'v2/tokens?limit=1000' : undefined,
     undefined,
     async (path, isBackground, signal) => {
       const { tokens, links } = await get<{ tokens: Token[]; links: { next?: string } }>(path, {
@@ -31,7 +29,7 @@ function useIsLast(chosen: readonly Token[]): boolean | undefined {
         signal,
       });
       const isOther = (each: Token) =>
-        !own.includes(each.id) &&
+        each.id !== token.id &&
         isAdmin(each) &&
         (each.expires_at === null || timeOf(each.expires_at) > Date.now());
       return links.next === undefined && !tokens.some(isOther);
@@ -48,7 +46,7 @@ interface DeleteProps {
 /** Deletes a token, after it said what ends with it. */
 export function DeleteToken({ token, onClose, onDeleted }: DeleteProps) {
   const sessions = useTokenSessions([token.id]) ?? [];
-  const isLast = useIsLast([token]) === true;
+  const isLast = useIsLast(token) === true;
   const isOwn = session.value?.caller.id === token.id;
   return (
     <ConfirmDeletion
@@ -62,7 +60,7 @@ export function DeleteToken({ token, onClose, onDeleted }: DeleteProps) {
       }}
       onClose={onClose}
     >
-      <p>{refusedRequests('it', sessions.length)}</p>
+      <p>{refusedRequests(sessions.length)}</p>
       {isOwn ? (
         <p class="alert warn">You are signed in with this token: your session ends.</p>
       ) : null}
@@ -77,40 +75,10 @@ export function DeleteToken({ token, onClose, onDeleted }: DeleteProps) {
   );
 }
 
-function refusedRequests(them: string, sessions: number): string {
+function refusedRequests(sessions: number): string {
   const ended =
     sessions === 0
       ? ''
       : `, and ${count(sessions, 'session')} of this console ${sessions === 1 ? 'ends' : 'end'}`;
-  return `Requests with ${them} are refused from then on${ended}.`;
-}
-
-/** Deletes the chosen tokens, after it said what ends with them. */
-export function DeleteTokens({ tokens, ...props }: DeletionProps & { tokens: readonly Token[] }) {
-  const sessions = useTokenSessions(tokens.map(({ id }) => id)) ?? [];
-  const isLast = useIsLast(tokens) === true;
-  const own = tokens.find(({ id }) => id === session.value?.caller.id);
-  const others = tokens.filter((token) => token !== own);
-  return (
-    <DeleteSeveral
-      {...props}
-      collection="tokens"
-      words={['token', 'tokens']}
-      rows={own === undefined ? others : [...others, own]}
-    >
-      <p>{refusedRequests('them', sessions.length)}</p>
-      {own === undefined ? null : (
-        <p class="alert warn">
-          You are signed in with {visible(own.name)}: it is deleted last, and your session ends.
-        </p>
-      )}
-      {isLast ? (
-        <p class="alert warn">
-          Without them, no token of an administrator is valid. The service keeps the last one,
-          unless adminToken or Keystone gives administrators access. Create another first.
-        </p>
-      ) : null}
-      <p class="muted">This cannot be undone.</p>
-    </DeleteSeveral>
-  );
+  return `Requests with it are refused from then on${ended}.`;
 }

@@ -3,7 +3,6 @@ import type { Column } from '../parts/table.tsx';
 import { Ago, Name, timeOf, visible } from '../parts/text.tsx';
 import type { Token } from '../resources.ts';
 import { pageOf } from '../router.ts';
-import { DeleteToken, DeleteTokens } from './delete-token.tsx';
 import { limitsInWords } from './limits.tsx';
 import { CreateToken } from './token-forms.tsx';
 
@@ -104,10 +103,6 @@ export function TokenList() {
         </p>
       }
       creation={(close) => <CreateToken onClose={close} />}
-      deletion={{
-        one: (token, props) => <DeleteToken {...props} token={token} />,
-        several: (tokens, props) => <DeleteTokens {...props} tokens={tokens} />,
-      }}
     />
   );
 }

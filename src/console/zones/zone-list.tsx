@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<Zone>[] = [
 const COLUMNS_OF_ALL = COLUMNS.toSpliced(1, 0, {
   label: 'Project',
   width: 18,
-  cell: ({ project_id: id }) => <bdi class="cell">{visible(id)}</bdi>,
+  cell: ({ project_id: id }) => <bdi class="cell">{visible(id ?? '–')}</bdi>,
 });
 
 export function ZoneList() {
@@ -68,6 +68,7 @@ export function ZoneList() {
       title={isAll ? 'Zones of all projects' : 'Zones'}
       columns={isAll ? COLUMNS_OF_ALL : COLUMNS}
       filters={may('zones:outside_tlds') ? FILTERS : []}
+      form={{ isPending: ({ status }) => status === 'PENDING' }}
       always={isAll ? { all_projects: 'true' } : {}}
       create="New zone"
       actions={
@@ -87,6 +88,7 @@ export function ZoneList() {
               Is this name allowed?
             </button>
           ) : null}
+          {isChecking ? <NameCheck onClose={() => setChecking(false)} /> : null}
         </>
       }
       empty={
@@ -97,8 +99,6 @@ export function ZoneList() {
         </p>
       }
       creation={(close) => <CreateZone onClose={close} />}
-    >
-      {isChecking ? <NameCheck onClose={() => setChecking(false)} /> : null}
-    </Collection>
+    />
   );
 }
