@@ -2,7 +2,7 @@ import { render } from 'preact';
 import { Problem } from './parts/notices.tsx';
 import { startRouter } from './router.ts';
 import { door, readSession, session, startError, startSession, watchSession } from './session.ts';
-import { startPreferences } from './shell/preferences.ts';
+import { startTheme } from './shell/preferences.ts';
 import { Shell } from './shell/shell.tsx';
 import { SignIn } from './sign-in/sign-in.tsx';
 
@@ -33,7 +33,7 @@ function Unsupported() {
 const element = document.getElementById('console');
 if (element !== null) {
   if (CSS.supports('color', 'light-dark(red, red)')) {
-    startPreferences();
+    startTheme();
     startRouter();
     watchSession();
     render(<Console />, element);

@@ -11,6 +11,7 @@ declare const document: {
   readonly documentElement: { readonly outerHTML: string };
   readonly activeElement: { readonly tagName: string } | null;
 };
+declare const scrollY: number;
 declare const localStorage: object;
 declare const sessionStorage: object;
 
@@ -180,36 +181,33 @@ describe.skipIf(!isReady)('the web console', () => {
     await service.delete(`/v2/tsigkeys/${key.id}`);
   });
 
-  test('each thing works by keyboard: go, filter, rows, open, create, palette, help', async () => {
+  test('a list works by keyboard: filter, open, come back, create, close, help', async () => {
     await createKey(service, 'board-a.example');
     await createKey(service, 'board-b.example');
-    const { page } = await enter('');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await page.keyboard.press('g');
-    await page.keyboard.press('k');
-    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+    const { page } = await enter('keys');
+    const focused = () => page.evaluate(() => document.activeElement?.tagName);
+    await page.getByText(/^\d+ keys$/).waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('board');
     await page.waitForURL(/q=board/);
     await page.getByText('2 keys').waitFor();
-    await page.getByLabel('Name', { exact: true }).blur();
-    await page.keyboard.press('j');
-    await page.keyboard.press('j');
+    await page.getByRole('link', { name: 'board-b.example' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'board-b.example' }).waitFor();
-    const focused = () => page.evaluate(() => document.activeElement?.tagName);
     expect(await focused()).toBe('H1');
     expect(await page.title()).toBe('board-b.example · Tsigil');
     await page.goBack();
     await page.getByText('2 keys').waitFor();
-    await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('board-a');
-    await page.getByRole('option', { name: 'board-a.example' }).waitFor();
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'board-a.example' }).waitFor();
+    for (const [key, name] of [
+      ['c', 'New key'],
+      ['?', 'Keyboard'],
+    ] as const) {
+      await page.keyboard.press(key);
+      const dialog = page.getByRole('dialog', { name });
+      await dialog.waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    }
   });
 
   test('a filter that finds nothing is named and can be cleared, and a deleted key says so', async () => {
@@ -259,5 +257,27 @@ describe.skipIf(!isReady)('the web console', () => {
     await opened.open('keys');
     await opened.page.getByRole('table', { name: 'Keys' }).waitFor();
     expect([...paths].filter((path) => !/^\/(?:v2|console)\//.test(path))).toEqual([]);
+  });
+
+  test('a list shows 100 more on demand, and Back returns to its rows and the place', async () => {
+    const names = Array.from({ length: 250 }, (_, index) => `${1000 + index}.long.example`);
+    for (const name of names) await createKey(service, name);
+    const { page } = await enter('keys?q=long');
+    const row = (index: number) => page.getByRole('link', { name: names[index] ?? '' });
+    await row(99).waitFor();
+    expect(await page.getByRole('row').count()).toBe(101);
+    const more = page.getByRole('button', { name: 'Show 100 more' });
+    for (const last of [199, 249]) {
+      await more.click();
+      await row(last).waitFor();
+    }
+    expect(await more.count()).toBe(0);
+    await row(240).scrollIntoViewIfNeeded();
+    const before = await page.evaluate(() => scrollY);
+    await row(240).click();
+    await page.getByRole('heading', { name: names[240] ?? '' }).waitFor();
+    await page.goBack();
+    await row(249).waitFor();
+    expect(await page.evaluate(() => scrollY)).toBe(before);
   });
 });

@@ -105,7 +105,7 @@ function Verifying(props: {
     setBusy(false);
   };
   return (
-    <Dialog title="Verify the audit trail" size="small-dialog" onClose={onClose}>
+    <Dialog title="Verify the audit trail" onClose={onClose}>
       <div class="dialog-body">
         <p>
           Computes every hash and MAC again, to see whether a record was changed, deleted or

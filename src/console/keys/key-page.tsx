@@ -134,7 +134,7 @@ function Actions(props: { life: Lifecycle | undefined; id: string; onOpen(layer:
         </button>
       ) : null}
       {may('tsigkeys:update') ? (
-        <button type="button" class="button" data-shortcut="e" onClick={() => onOpen('edit')}>
+        <button type="button" class="button" onClick={() => onOpen('edit')}>
           Edit
         </button>
       ) : null}

@@ -107,7 +107,7 @@ function Actions(props: { server: NameServer; onOpen(layer: Layer): void; reload
           <button type="button" class="button primary" onClick={() => void reconcile()}>
             Reconcile now
           </button>
-          <button type="button" class="button" data-shortcut="e" onClick={() => onOpen('edit')}>
+          <button type="button" class="button" onClick={() => onOpen('edit')}>
             Edit
           </button>
           <a class="button" href={pageOf('nameservers', server.id, 'setup')}>

@@ -21,9 +21,9 @@ const SHOWN = 8;
 const TYPING_MS = 150;
 
 /** Returns the path of the first resources whose names contain a text. */
-export function searchPath(collection: string, text: string, limit = SHOWN): string {
+function searchPath(collection: string, text: string): string {
   const pattern = text.includes('*') || text === '' ? text : `*${text}*`;
-  const query = new URLSearchParams({ limit: String(limit), sort_key: 'name' });
+  const query = new URLSearchParams({ limit: String(SHOWN), sort_key: 'name' });
   if (pattern !== '') query.set('name', pattern);
   return `v2/${collection}?${query.toString()}`;
 }

@@ -7,13 +7,12 @@ import { Name, visible } from './text.tsx';
 interface DialogProps {
   readonly title: ComponentChildren;
   readonly children: ComponentChildren;
-  readonly size?: 'small-dialog' | 'wide' | 'palette';
-  readonly hasTitle?: boolean;
+  readonly size?: 'wide';
   onClose(): void;
 }
 
 /** A modal dialog. Focus goes to its first field, and back to where it was when it closes. */
-export function Dialog({ title, children, size, hasTitle = true, onClose }: DialogProps) {
+export function Dialog({ title, children, size, onClose }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useLayoutEffect(() => {
@@ -40,7 +39,7 @@ export function Dialog({ title, children, size, hasTitle = true, onClose }: Dial
         onClose();
       }}
     >
-      <h2 id={id} class={hasTitle ? 'dialog-title dialog-head' : 'hidden'}>
+      <h2 id={id} class="dialog-title">
         {title}
       </h2>
       {children}
@@ -92,7 +91,7 @@ export function Confirm(props: ConfirmProps) {
     }
   };
   return (
-    <Dialog title={title} size="small-dialog" onClose={props.onClose}>
+    <Dialog title={title} onClose={props.onClose}>
       <form
         class="dialog-body"
         onSubmit={(event) => {

@@ -71,7 +71,7 @@ export function PoolPage({ id }: { id: string }) {
     <>
       <PageHead title={<Name text={pool.name} isWhole />} crumb={crumb}>
         {may('pools:update') ? (
-          <button type="button" class="button" data-shortcut="e" onClick={() => setLayer('edit')}>
+          <button type="button" class="button" onClick={() => setLayer('edit')}>
             Edit
           </button>
         ) : (

@@ -1,4 +1,4 @@
-import type { ComponentType } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon, Mark } from '../parts/icons.tsx';
@@ -6,28 +6,40 @@ import { NotLoaded } from '../parts/notices.tsx';
 import { Name } from '../parts/text.tsx';
 import { Toasts } from '../parts/toasts.tsx';
 import { confirmation } from '../requests.ts';
-import { BASE, isReturning, leftAt, parts, SERVICE } from '../router.ts';
-import { isExpired, isExpiring, readSession, secondsLeft, session, signOut } from '../session.ts';
+import { BASE, isReturning, leftAt, pageOf, parts, SERVICE } from '../router.ts';
+import {
+  isExpired,
+  isExpiring,
+  may,
+  readSession,
+  secondsLeft,
+  session,
+  signOut,
+} from '../session.ts';
 import { SignInForm } from '../sign-in/sign-in.tsx';
-import { BottomBar, Navigation, shownScreens } from './navigation.tsx';
-import { Palette } from './palette.tsx';
 import { nextTheme, theme } from './preferences.ts';
 import type { ScreenProps } from './screen-props.ts';
-import type { Screen } from './screens.ts';
-import { isPaletteOpen, isSheetOpen, ShortcutSheet, useShortcuts } from './shortcuts.tsx';
+import { SCREENS, type Screen } from './screens.ts';
+import { Shortcuts } from './shortcuts.tsx';
 
 /** Everything around the screens. */
 export function Shell() {
-  useShortcuts();
-  const [isMoreOpen, setMoreOpen] = useState(false);
   const path = parts.value;
-  const screen = shownScreens().find((each) => each.path === (path[0] ?? ''));
+  const screens = SCREENS.filter(({ right }) => right === undefined || may(right));
+  const screen = screens.find((each) => each.path === (path[0] ?? ''));
   const [Loaded, isFailed] = useScreen(screen);
   const main = useRef<HTMLElement>(null);
   useFocus(main, path.join('/'), Loaded !== undefined);
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => skip(event, main.current)}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
         Skip to the content
       </a>
       <div class="shell">
@@ -36,7 +48,18 @@ export function Shell() {
             <Mark />
             Tsigil
           </a>
-          <Navigation />
+          <nav class="nav" aria-label="Screens">
+            {screens.map(({ path: page, title, icon }) => (
+              <a
+                key={page}
+                href={page === '' ? BASE : pageOf(page)}
+                aria-current={page === screen?.path ? 'page' : undefined}
+              >
+                <Icon name={icon} />
+                {title}
+              </a>
+            ))}
+          </nav>
           <div class="side-foot">
             <a href={`${SERVICE}docs`}>API reference</a>
             <span>Version {session.value?.version}</span>
@@ -46,27 +69,25 @@ export function Shell() {
           <Header />
           <main id="main" class="main" ref={main} tabIndex={-1}>
             {screen === undefined ? (
-              <NoScreen />
+              <NoPage title="There is no such page">
+                <p>
+                  The link is wrong, or your roles do not show this page.{' '}
+                  <a href={BASE}>Open the overview</a>
+                </p>
+              </NoPage>
             ) : isFailed ? (
-              <Outdated />
+              <NoPage title="This page could not be loaded">
+                <NotLoaded />
+              </NoPage>
             ) : Loaded === undefined ? null : (
               <Loaded path={path.slice(1)} />
             )}
           </main>
         </div>
-        <BottomBar onMore={() => setMoreOpen(true)} />
       </div>
       <Toasts />
-      {isPaletteOpen.value ? <Palette /> : null}
-      {isSheetOpen.value ? <ShortcutSheet /> : null}
-      {isMoreOpen ? <More onClose={() => setMoreOpen(false)} /> : null}
-      {isExpired.value ? (
-        <SignInAgain />
-      ) : isExpiring.value ? (
-        <Expiring />
-      ) : confirmation.value === undefined ? null : (
-        <Confirmation />
-      )}
+      <Shortcuts />
+      <SessionLayer />
     </>
   );
 }
@@ -75,19 +96,19 @@ function useScreen(screen: Screen | undefined): [ComponentType<ScreenProps> | un
   const [loaded, setLoaded] = useState<{
     screen?: Screen;
     content?: ComponentType<ScreenProps>;
-    isFailed?: boolean;
   }>({});
   useEffect(() => {
     let isWanted = true;
     screen?.load().then(
       (content) => isWanted && setLoaded({ screen, content }),
-      () => isWanted && setLoaded({ screen, isFailed: true }),
+      () => isWanted && setLoaded({ screen }),
     );
     return () => {
       isWanted = false;
     };
   }, [screen]);
-  return loaded.screen === screen ? [loaded.content, loaded.isFailed === true] : [undefined, false];
+  if (screen === undefined || loaded.screen !== screen) return [undefined, false];
+  return [loaded.content, loaded.content === undefined];
 }
 
 /** Moves the focus to the heading of a page that the person opened. */
@@ -102,117 +123,70 @@ function useFocus(main: { current: HTMLElement | null }, path: string, isLoaded:
   }, [path, isLoaded]);
 }
 
-function skip(event: Event, main: HTMLElement | null): void {
-  event.preventDefault();
-  main?.focus();
-}
-
 function Header() {
   const { caller } = session.value ?? {};
   return (
     <header class="top">
-      <button type="button" class="button search" onClick={() => (isPaletteOpen.value = true)}>
-        <Icon name="search" />
-        <span>Search and commands</span>
-        <kbd aria-hidden="true">Ctrl K</kbd>
-      </button>
       <div class="caller">
         <span class="who" title={caller?.name}>
           <Name text={caller?.name ?? ''} />
         </span>
         <span class="pill off">{caller?.roles.join(', ')}</span>
       </div>
-      <span class="row wide-only">
-        <ThemeButton />
-        <button type="button" class="button quiet" onClick={() => void signOut()}>
-          Sign out
-        </button>
-      </span>
+      <button type="button" class="button quiet" onClick={nextTheme}>
+        <Icon name="sun" />
+        <span class="hidden">Theme: </span>
+        {theme.value.charAt(0).toUpperCase() + theme.value.slice(1)}
+      </button>
+      <button type="button" class="button quiet" onClick={() => void signOut()}>
+        Sign out
+      </button>
     </header>
   );
 }
 
-function ThemeButton() {
-  return (
-    <button type="button" class="button quiet" onClick={() => (theme.value = nextTheme())}>
-      <Icon name="sun" />
-      <span class="hidden">Theme: </span>
-      {theme.value.charAt(0).toUpperCase() + theme.value.slice(1)}
-    </button>
-  );
-}
-
-function More({ onClose }: { onClose(): void }) {
-  return (
-    <Dialog title="More" onClose={onClose}>
-      <div class="dialog-body" onClick={(event) => isLink(event) && onClose()}>
-        <Navigation />
-        <div class="row">
-          <ThemeButton />
-          <button type="button" class="button" onClick={() => void signOut()}>
-            Sign out
-          </button>
-          <button type="button" class="button" onClick={onClose}>
-            Close
-          </button>
-        </div>
-      </div>
-    </Dialog>
-  );
-}
-
-function isLink({ target }: Event): boolean {
-  return target instanceof Element && target.closest('a') !== null;
-}
-
-function NoScreen() {
+function NoPage({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>There is no such page</h1>
-      <p>
-        The link is wrong, or your roles do not show this page. <a href={BASE}>Open the overview</a>
-      </p>
+      <h1 tabIndex={-1}>{title}</h1>
+      {children}
     </div>
   );
 }
 
-function Outdated() {
-  return (
-    <div class="stack">
-      <h1 tabIndex={-1}>This page could not be loaded</h1>
-      <NotLoaded />
-    </div>
-  );
-}
-
-function Expiring() {
-  return (
-    <Dialog title="Still there?" size="small-dialog" onClose={() => void readSession()}>
-      <div class="dialog-body">
-        <p>Your session ends in {secondsLeft.value} s, because nothing was done for a while.</p>
-        <div class="dialog-actions">
-          <button type="button" class="button" onClick={() => void signOut()}>
-            Sign out
-          </button>
-          <button
-            type="button"
-            class="button primary"
-            data-first=""
-            onClick={() => void readSession()}
-          >
-            Stay signed in
-          </button>
+/** What lies over the page when the session ends, is about to, or is too old for a secret. */
+function SessionLayer() {
+  if (isExpired.value)
+    return (
+      <Dialog title="Sign in again" onClose={() => undefined}>
+        <div class="dialog-body">
+          <p>Your session has ended. Nothing on the page is lost.</p>
+          <SignInForm />
         </div>
-      </div>
-    </Dialog>
-  );
-}
-
-/** Asks for a sign-in before a secret is shown. */
-function Confirmation() {
+      </Dialog>
+    );
+  if (isExpiring.value) {
+    const stay = () => void readSession();
+    return (
+      <Dialog title="Still there?" onClose={stay}>
+        <div class="dialog-body">
+          <p>Your session ends in {secondsLeft.value} s, because nothing was done for a while.</p>
+          <div class="dialog-actions">
+            <button type="button" class="button" onClick={() => void signOut()}>
+              Sign out
+            </button>
+            <button type="button" class="button primary" data-first="" onClick={stay}>
+              Stay signed in
+            </button>
+          </div>
+        </div>
+      </Dialog>
+    );
+  }
+  if (confirmation.value === undefined) return null;
   const cancel = () => confirmation.value?.(false);
   return (
-    <Dialog title="Sign in again" size="small-dialog" onClose={cancel}>
+    <Dialog title="Sign in again" onClose={cancel}>
       <div class="dialog-body">
         <p>You signed in more than 15 minutes ago. Sign in again to continue.</p>
         <SignInForm />
@@ -221,17 +195,6 @@ function Confirmation() {
             Cancel
           </button>
         </div>
-      </div>
-    </Dialog>
-  );
-}
-
-function SignInAgain() {
-  return (
-    <Dialog title="Sign in again" size="small-dialog" onClose={() => undefined}>
-      <div class="dialog-body">
-        <p>Your session has ended. Nothing on the page is lost.</p>
-        <SignInForm />
       </div>
     </Dialog>
   );

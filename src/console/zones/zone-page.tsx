@@ -42,7 +42,7 @@ export function ZonePage({ id }: { id: string }) {
     <>
       <PageHead title={<Name text={zone.name} isWhole />} crumb={crumb}>
         {may('zones:update') ? (
-          <button type="button" class="button" data-shortcut="e" onClick={() => setLayer('edit')}>
+          <button type="button" class="button" onClick={() => setLayer('edit')}>
             Edit
           </button>
         ) : (
@@ -117,7 +117,7 @@ function Facts({ zone }: { zone: Zone }) {
         </dd>
         <dt>Project</dt>
         <dd>
-          <bdi>{visible(zone.project_id)}</bdi>
+          <bdi>{visible(zone.project_id ?? '–')}</bdi>
         </dd>
         <FurtherFacts collection="zones" resource={zone} shown={SHOWN} />
         <dt>Created</dt>
