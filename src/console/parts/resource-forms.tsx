@@ -43,7 +43,7 @@ export type Created = Values & { readonly id: string };
 
 interface Changeable {
   readonly id: string;
-  readonly updated_at: string | null;
+  readonly updated_at?: string | null;
 }
 
 /** The dialog for a new resource. */
