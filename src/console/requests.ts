@@ -12,26 +12,21 @@ export const AT_ONCE = 4;
 
 /** Why a request failed. */
 export class RequestError extends Error {
-  readonly status: number;
+  declare readonly status: number;
   /** The `type` of the error, or `network` if no response came. */
-  readonly type: string;
-  readonly requestId: string | undefined;
-  readonly problems: readonly Problem[];
-  readonly retryAfterSeconds: number | undefined;
+  declare readonly type: string;
+  declare readonly requestId: string | undefined;
+  declare readonly problems: readonly Problem[];
+  declare readonly retryAfterSeconds: number | undefined;
   /** The whole response, if it is JSON. */
-  readonly body: object;
+  declare readonly body: object;
 
   constructor(
     message: string,
     details: Omit<RequestError, 'name' | 'message' | 'stack' | 'cause'>,
   ) {
     super(message);
-    this.status = details.status;
-    this.type = details.type;
-    this.requestId = details.requestId;
-    this.problems = details.problems;
-    this.retryAfterSeconds = details.retryAfterSeconds;
-    this.body = details.body;
+    Object.assign(this, details);
   }
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLive, type Live } from './live.ts';
 import { get, type RequestOptions } from './requests.ts';
 import { isReturning } from './router.ts';
+import { may } from './session.ts';
 
 const PAGE = 100;
 const MAX_PAGE = 1000;
@@ -13,7 +14,8 @@ export interface Row {
   readonly id: string;
 }
 
-interface Found<T> {
+/** The first rows of a list. */
+export interface Found<T> {
   readonly rows: readonly T[];
   readonly hasMore: boolean;
   /** Undefined for collections without a count. */
@@ -118,4 +120,14 @@ export function useRows<T extends Row>(
     isLoaded: data !== undefined,
     more: () => setAsked({ path, rows: wanted + PAGE }),
   };
+}
+
+/** Reads the first resources of a collection that a filter lets pass, if the caller may list them. */
+export function useFirst<T>(collection: string, filter: string | undefined, limit: number) {
+  const path = `v2/${collection}?${filter ?? ''}&limit=${limit}&sort_key=name`;
+  return useLive<Found<T>>(
+    filter === undefined || !may(`${collection}:list`) ? undefined : path,
+    undefined,
+    (_, isBackground, signal) => readRows(collection, path, limit, { isBackground, signal }),
+  );
 }

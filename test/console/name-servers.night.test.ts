@@ -144,7 +144,7 @@ describe.skipIf(!isReady)('name servers and pools in the console', () => {
     await page.getByRole('heading', { name: 'anycast' }).waitFor();
     await page.getByText('ns1.example.org.').waitFor();
     await page.getByText('None, so its keys are stored here').waitFor();
-    await page.keyboard.press('e');
+    await page.getByRole('button', { name: 'Edit' }).click();
     const edit = page.getByRole('dialog', { name: 'Edit pool' });
     await edit.getByLabel('Description').fill('On the anycast network');
     await edit.getByRole('button', { name: 'Save changes' }).click();

@@ -53,16 +53,14 @@ export function CreateKey({ onClose }: { onClose(): void }) {
   );
 }
 
-export function EditKey(props: { keyData: Key; onClose(): void; onSaved(): void }) {
+export function EditKey(props: { keyData: Key; onClose(): void }) {
   return (
     <EditResource
       {...FORM}
       resource={props.keyData}
       title="Edit key"
-      action="Save changes"
       closed={{ heading: 'Replace the secret', names: ['secret'] }}
       onClose={props.onClose}
-      onSaved={props.onSaved}
     />
   );
 }

@@ -85,17 +85,7 @@ export function KeyPage({ id }: { id: string }) {
           </div>
         </div>
       </div>
-      {layer === 'edit' ? (
-        <EditKey
-          keyData={key.data}
-          onClose={close}
-          onSaved={() => {
-            close();
-            showToast('Key changed');
-            reload();
-          }}
-        />
-      ) : null}
+      {layer === 'edit' ? <EditKey keyData={key.data} onClose={close} /> : null}
       {layer === 'delete' ? (
         <DeleteKey keyData={key.data} onClose={close} onDeleted={() => open(pageOf('keys'))} />
       ) : null}

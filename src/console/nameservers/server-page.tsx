@@ -60,10 +60,8 @@ export function ServerPage({ id }: { id: string }) {
           collection="nameservers"
           resource={Object.assign({ updated_at: null }, server)}
           title="Edit name server"
-          action="Save changes"
           controls={CONTROLS}
           onClose={close}
-          onSaved={() => done('Name server changed')}
         />
       ) : layer === 'delete' ? (
         <DeleteServer

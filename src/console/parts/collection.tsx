@@ -28,7 +28,7 @@ interface CollectionProps<T extends Row> {
   readonly words?: Words;
   readonly columns: readonly Column<T>[];
   /** The filters of this screen, in the place of those of its definition. */
-  readonly filters?: readonly Filter[];
+  readonly filters?: readonly Filter[] | undefined;
   readonly form?: ListForm<T>;
   /** What the button for a new resource says. */
   readonly create: string;
@@ -37,7 +37,7 @@ interface CollectionProps<T extends Row> {
   /** What the page says if there is nothing yet. The button for a new resource follows it. */
   readonly empty: ComponentChildren;
   /** Parameters that every request has. */
-  readonly always?: Readonly<Record<string, string>>;
+  readonly always?: Readonly<Record<string, string>> | undefined;
   /** What stands beside the number of rows. */
   children?(rows: readonly T[]): ComponentChildren;
   /** Draws the dialog for a new resource. */

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { FieldDefinition } from '../definitions.ts';
 import { definitionOf } from '../session.ts';
 import { Ago, Copy, Reference, References, visible } from './text.tsx';
@@ -26,29 +27,59 @@ function textOf(value: unknown): string {
     .join(', ');
 }
 
-/** The fields of a resource that its page does not show in another way, as terms of its facts. */
-export function FurtherFacts<T extends object>(props: {
-  collection: string;
-  resource: T;
-  /** The fields that the page shows itself. */
-  shown: readonly (keyof T)[];
-}) {
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === null || value === undefined || value === '';
+}
+
+interface FactsProps<T extends object> {
+  readonly collection: string;
+  readonly resource: T;
+}
+
+/** The fields with values that the page does not show in another way, as terms of facts. */
+export function FurtherFacts<T extends object>(
+  props: FactsProps<T> & {
+    /** The fields that the page shows itself. */
+    readonly shown: readonly (keyof T)[];
+    /** What stands in the place of the values of some fields. */
+    readonly special?: Readonly<Partial<Record<keyof T, ComponentChildren>>>;
+  },
+) {
+  const { collection, shown, special = {} } = props;
   const values = props.resource as Readonly<Record<string, unknown>>;
-  const fields = (definitionOf(props.collection)?.fields ?? []).filter(
-    ({ name, secret }) =>
-      secret !== true && name in values && !(props.shown as readonly string[]).includes(name),
-  );
+  const drawn = special as Readonly<Record<string, ComponentChildren>>;
+  return (definitionOf(collection)?.fields ?? [])
+    .filter(({ name, secret }) => secret !== true && !shown.includes(name as keyof T))
+    .filter(({ name }) => !isEmpty(values[name]))
+    .flatMap((field) => [
+      <dt key={field.name}>{field.label}</dt>,
+      <dd key={`${field.name} value`}>
+        {drawn[field.name] ?? <ShownValue field={field} value={values[field.name]} />}
+      </dd>,
+    ]);
+}
+
+/** What a resource is, in the order of its definition. */
+export function Facts<T extends { readonly id: string; readonly created_at: string }>(
+  props: FactsProps<T> & Pick<Parameters<typeof FurtherFacts<T>>[0], 'special'>,
+) {
+  const { collection, resource } = props;
   return (
-    <>
-      {fields.flatMap((field) => [
-        <dt key={field.name}>{field.label}</dt>,
-        <dd key={`${field.name} value`}>
-          <ShownValue field={field} value={values[field.name]} />
-        </dd>,
-      ])}
-    </>
+    <section class="panel" aria-label={`The ${definitionOf(collection)?.singular ?? ''}`}>
+      <dl class="facts">
+        <FurtherFacts {...props} shown={WITHOUT} />
+        <dt>Created</dt>
+        <dd>
+          <Ago at={resource.created_at} />
+        </dd>
+        <IdFact id={resource.id} />
+      </dl>
+    </section>
   );
 }
+
+const WITHOUT: readonly never[] = ['id', 'name', 'action', 'created_at', 'updated_at'] as never;
 
 /** The id of a resource, as a term of its facts. */
 export function IdFact({ id }: { id: string }) {

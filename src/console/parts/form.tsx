@@ -131,16 +131,8 @@ interface FieldControlProps {
 function FieldControl({ field, value, problem, control, values, setAll }: FieldControlProps) {
   const id = useId();
   const hint = `${id}-hint`;
-  const [late, setLate] = useState<string>();
-  const shown = problem ?? late;
   const Control = control ?? controlOf(field);
   const isGroup = isRadio(field);
-  const check = () =>
-    setLate(
-      field.max_length !== undefined && typedOf(value).length > field.max_length
-        ? `Use at most ${field.max_length} characters.`
-        : undefined,
-    );
   const content = (
     <>
       <Control
@@ -148,13 +140,13 @@ function FieldControl({ field, value, problem, control, values, setAll }: FieldC
         id={id}
         value={value}
         describedBy={hint}
-        isInvalid={shown !== undefined}
+        isInvalid={problem !== undefined}
         values={values}
         set={(given) => setAll({ [field.name]: given })}
         setAll={setAll}
       />
-      <p id={hint} class={shown === undefined ? 'hint' : 'problem'}>
-        {shown ?? field.description}
+      <p id={hint} class={problem === undefined ? 'hint' : 'problem'}>
+        {problem ?? field.description}
       </p>
     </>
   );
@@ -165,12 +157,12 @@ function FieldControl({ field, value, problem, control, values, setAll }: FieldC
     </>
   );
   return isGroup || control !== undefined ? (
-    <fieldset class="field" onBlurCapture={check}>
+    <fieldset class="field">
       <legend>{label}</legend>
       {content}
     </fieldset>
   ) : (
-    <div class="field" onBlurCapture={check}>
+    <div class="field">
       <label for={id}>{label}</label>
       {content}
     </div>

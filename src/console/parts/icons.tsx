@@ -1,5 +1,5 @@
 const PATHS = {
-  overview: 'M2.5 9.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 2.5h4v4h-4zM9.5 9.5h4v4h-4z',
+  '': 'M2.5 9.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 2.5h4v4h-4zM9.5 9.5h4v4h-4z',
   keys: 'M10.5 2.5a3 3 0 1 1-2.6 4.5L2.5 12.4v1.1h2.4v-1.8h1.6v-1.6l1.7-1.7A3 3 0 0 1 10.5 2.5z',
   zones:
     'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11M2.5 8h11M8 2.5c3.4 3.6 3.4 7.4 0 11c-3.4-3.6-3.4-7.4 0-11',
@@ -12,7 +12,7 @@ const PATHS = {
   sun: 'M8 5.2a2.8 2.8 0 1 0 0 5.6a2.8 2.8 0 1 0 0-5.6M8 1.5v1M8 13.5v1M1.5 8h1M13.5 8h1M3.4 3.4l.7.7M11.9 11.9l.7.7M3.4 12.6l.7-.7M11.9 4.1l.7-.7',
 } as const;
 
-export type IconName = keyof typeof PATHS;
+type IconName = keyof typeof PATHS;
 
 export function Icon({ name }: { name: IconName }) {
   return (

@@ -1,25 +1,21 @@
-import { useEffect, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
 import { RequestError } from '../requests.ts';
 import { pageOf } from '../router.ts';
 import { may, session } from '../session.ts';
 import { visible } from './text.tsx';
 
 /** A failure, with what a person can quote. */
-export function Problem({ error }: { error: Error }) {
+export function Problem({ error, children }: { error: Error; children?: ComponentChildren }) {
+  const id = error instanceof RequestError ? error.requestId : undefined;
   return (
     <div class="alert bad" role="alert">
-      <p>{visible(error.message)}</p>
-      {error instanceof RequestError ? <RequestId error={error} /> : null}
+      <p>{children ?? visible(error.message)}</p>
+      {id === undefined ? null : (
+        <p class="hint">
+          Request <code>{id}</code>
+        </p>
+      )}
     </div>
-  );
-}
-
-function RequestId({ error }: { error: RequestError }) {
-  if (error.requestId === undefined) return null;
-  return (
-    <p class="hint">
-      Request <code>{error.requestId}</code>
-    </p>
   );
 }
 
@@ -30,55 +26,45 @@ interface FailureProps {
   retry(): void;
 }
 
-/** Stands in the place of what could not be read. */
+/** Stands in the place of what could not be read. It is read again by itself, if that can help. */
 export function Failure({ error, what, retry }: FailureProps) {
-  if (error.type === 'access_denied' || error.status === 403) return <NoRight error={error} />;
-  if (error.status === 404) return <Gone error={error} />;
+  const { type, status, message } = error;
+  if (type === 'access_denied' || status === 403)
+    return (
+      <div class="alert">
+        <p>{message}.</p>
+        <p class="muted">Your roles: {roles()}.</p>
+      </div>
+    );
+  if (status === 404)
+    return (
+      <div class="alert">
+        <p>
+          {message}. It was deleted, or the link is wrong.{' '}
+          {may('audit:list') ? (
+            <>
+              The <a href={pageOf('audit')}>audit trail</a> says who deleted it.
+            </>
+          ) : null}
+        </p>
+      </div>
+    );
   return (
-    <div class="alert bad" role="alert">
-      <p>
-        <b>Could not read {what}.</b> {error.message}
-      </p>
-      <RequestId error={error} />
-      <Retry error={error} retry={retry} />
-    </div>
-  );
-}
-
-function Retry({ error, retry }: { error: RequestError; retry(): void }) {
-  const [left, setLeft] = useState(error.retryAfterSeconds ?? 0);
-  useEffect(() => {
-    setLeft(error.retryAfterSeconds ?? 0);
-    if (error.retryAfterSeconds === undefined) return;
-    const timer = setInterval(() => setLeft((seconds) => Math.max(0, seconds - 1)), 1000);
-    return () => clearInterval(timer);
-  }, [error]);
-  useEffect(() => {
-    if (left === 0 && error.retryAfterSeconds !== undefined) retry();
-  }, [left]);
-  return (
-    <div class="row">
-      <button type="button" class="button" onClick={retry}>
-        Try again
-      </button>
-      {left > 0 ? <span class="hint">Tries again by itself in {left} s.</span> : null}
+    <div class="stack-s">
+      <Problem error={error}>
+        <b>Could not read {what}.</b> {visible(message)}
+      </Problem>
+      <div>
+        <button type="button" class="button" onClick={retry}>
+          Try again
+        </button>
+      </div>
     </div>
   );
 }
 
 function roles(): string {
-  const all = session.value?.caller.roles ?? [];
-  return all.length === 0 ? 'none' : all.join(', ');
-}
-
-/** Says which right is missing. */
-export function NoRight({ error }: { error: RequestError }) {
-  return (
-    <div class="alert">
-      <p>{error.message}.</p>
-      <p class="muted">Your roles: {roles()}.</p>
-    </div>
-  );
+  return session.value?.caller.roles.join(', ') || 'none';
 }
 
 /** An action that the caller may not do, as text. */
@@ -88,22 +74,6 @@ export function Denied({ right, what }: { right: string; what: string }) {
     <p class="hint">
       Your roles: {roles()}. {what} needs the right <code>{right}</code>.
     </p>
-  );
-}
-
-function Gone({ error }: { error: RequestError }) {
-  return (
-    <div class="alert">
-      <p>
-        {error.message}. It was deleted, or the link is wrong.
-        {may('audit:list') ? (
-          <>
-            {' '}
-            The <a href={pageOf('audit')}>audit trail</a> says who deleted it.
-          </>
-        ) : null}
-      </p>
-    </div>
   );
 }
 

@@ -1,18 +1,11 @@
 import { useMemo, useRef } from 'preact/hooks';
 import type { FieldDefinition } from '../definitions.ts';
+import { forgetName } from '../names.ts';
 import { request } from '../requests.ts';
 import { definitionOf } from '../session.ts';
 import { Dialog } from './dialog.tsx';
 import { Form, type FormProps, type Values } from './form.tsx';
-
-interface FormDialogProps
-  extends Arrangement, Partial<Pick<FormProps, 'controls' | 'closed' | 'children'>> {
-  readonly collection: string;
-  readonly title: string;
-  /** The label of the button that sends the form. */
-  readonly action: string;
-  onClose(): void;
-}
+import { showToast } from './toasts.tsx';
 
 /** How a form shows the fields of a definition. */
 interface Arrangement {
@@ -21,6 +14,12 @@ interface Arrangement {
   /** What the form says in the place of the definition. */
   readonly words?: Readonly<Record<string, Partial<FieldDefinition>>>;
   readonly without?: readonly string[];
+}
+
+interface DialogProps
+  extends Arrangement, Pick<FormProps, 'collection' | 'controls' | 'closed' | 'children'> {
+  readonly title: string;
+  onClose(): void;
 }
 
 /** Returns the fields that a person can set in a new resource, or in one that exists. */
@@ -41,95 +40,78 @@ export function useFields(collection: string, isNew: boolean, arrangement: Arran
 /** The response to a creation. */
 export type Created = Values & { readonly id: string };
 
+interface CreateProps extends DialogProps {
+  /** The label of the button that sends the form. */
+  readonly action: string;
+  /** The values that the form begins with. */
+  readonly values?: Values;
+  onCreated(created: Created): void;
+}
+
+/** The dialog for a new resource. */
+export function CreateResource({ title, onClose, onCreated, ...props }: CreateProps) {
+  const { collection, values = {} } = props;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form
+        {...props}
+        values={values}
+        fields={useFields(collection, true, props)}
+        submit={async (body) =>
+          onCreated((await request<Created>(`v2/${collection}`, { method: 'POST', body })).body)
+        }
+        onCancel={onClose}
+      />
+    </Dialog>
+  );
+}
+
 interface Changeable {
   readonly id: string;
   readonly updated_at?: string | null;
 }
 
-/** The dialog for a new resource. */
-export function CreateResource(
-  props: FormDialogProps & {
-    /** The values that the form begins with. */
-    readonly values?: Values;
-    onCreated(created: Created): void;
-  },
-) {
-  const { collection, values = {}, onCreated } = props;
-  const submit = async (given: Values) => {
-    const { body } = await request<Created>(`v2/${collection}`, { method: 'POST', body: given });
-    onCreated(body);
-  };
-  return <FormDialog {...props} isNew values={values} submit={submit} />;
+interface EditProps extends DialogProps {
+  readonly resource: Changeable;
+  /** The parameters of the requests, with their question mark. */
+  readonly parameters?: string;
 }
 
 /** The dialog that changes a resource: only what was changed, and only if nobody else did. */
-export function EditResource(
-  props: FormDialogProps & {
-    readonly resource: Changeable;
-    /** The parameters of the requests, with their question mark. */
-    readonly parameters?: string;
-    onSaved(): void;
-  },
-) {
-  const { collection, parameters = '', onClose, onSaved } = props;
-  const before = useRef(props.resource).current;
-  const values = before as unknown as Values;
+export function EditResource({ title, resource, parameters = '', onClose, ...props }: EditProps) {
+  const { collection } = props;
+  const fields = useFields(collection, false, props);
+  const before = useRef(resource).current;
+  const known = before as unknown as Values;
   const submit = async (given: Values) => {
-    const changes = Object.fromEntries(
-      Object.entries(given).filter(
-        ([name, value]) =>
-          value !== undefined && JSON.stringify(value) !== JSON.stringify(values[name]),
-      ),
+    const changes = Object.entries(given).filter(
+      ([name, value]) =>
+        value !== undefined && JSON.stringify(value) !== JSON.stringify(known[name]),
     );
-    if (Object.keys(changes).length === 0) {
-      onClose();
-      return;
+    if (changes.length > 0) {
+      const path = `v2/${collection}/${before.id}${parameters}`;
+      const { body, headers } = await request<Changeable>(path);
+      const tag = body.updated_at === before.updated_at ? headers.get('ETag') : null;
+      await request(path, {
+        method: 'PATCH',
+        body: Object.fromEntries(changes),
+        headers: { 'If-Match': tag ?? '"changed"' },
+      });
+      forgetName(collection, before.id);
+      showToast('Saved');
     }
-    const path = `v2/${collection}/${before.id}${parameters}`;
-    const { body, headers } = await request<Changeable>(path);
-    const tag = body.updated_at === before.updated_at ? headers.get('ETag') : null;
-    await request(path, {
-      method: 'PATCH',
-      body: changes,
-      headers: { 'If-Match': tag ?? '"changed"' },
-    });
-    onSaved();
+    onClose();
   };
-  return <FormDialog {...props} isNew={false} values={values} submit={submit} />;
-}
-
-function FormDialog(
-  props: FormDialogProps & {
-    readonly isNew: boolean;
-    readonly values: Values;
-    submit(values: Values): Promise<void>;
-  },
-) {
-  const { collection, title, action, isNew, values, controls, closed, submit, onClose } = props;
-  const fields = useFields(collection, isNew, props);
-  const begun = useMemo(
-    () =>
-      Object.fromEntries(
-        Object.entries(values).filter(
-          ([name]) => isNew || fields.some((field) => field.name === name),
-        ),
-      ),
-    [],
-  );
   return (
     <Dialog title={title} onClose={onClose}>
       <Form
-        collection={collection}
+        {...props}
+        action="Save changes"
+        values={Object.fromEntries(fields.map(({ name }) => [name, known[name]]))}
         fields={fields}
-        values={begun}
-        action={action}
-        controls={controls}
-        closed={closed}
         submit={submit}
         onCancel={onClose}
-      >
-        {props.children}
-      </Form>
+      />
     </Dialog>
   );
 }

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import { isReturning, leftAt, query, setQuery } from '../router.ts';
+import { isReturning, leftAt, pageOf, query, setQuery } from '../router.ts';
 import type { Row, Rows } from '../rows.ts';
 import { Failure, NotLive } from './notices.tsx';
-import { count, Later } from './text.tsx';
+import { countOf, Later, Name, type Named } from './text.tsx';
 
 export interface Column<T> {
   readonly label: string;
@@ -12,6 +12,20 @@ export interface Column<T> {
   /** The parameter that sorts by it. */
   readonly sort?: string;
   cell(row: T): ComponentChildren;
+}
+
+/** The names of resources, as links to their pages. */
+export function nameColumn(page: string, width: number): Column<Named> {
+  return {
+    label: 'Name',
+    width,
+    sort: 'name',
+    cell: ({ id, name }) => (
+      <a class="main-link cell" href={pageOf(page, id)}>
+        <Name text={name} />
+      </a>
+    ),
+  };
 }
 
 /** One and several of what a list has. */
@@ -33,7 +47,7 @@ interface ListProps<T extends Row> {
 /** The rows of a list, how many there are, and the button for more. */
 export function List<T extends Row>(props: ListProps<T>) {
   const { label, list, words, columns, sort, empty, children } = props;
-  const { rows, total, hasMore, isLoaded, error, asOf, reload } = list;
+  const { rows, hasMore, isLoaded, error, asOf, reload } = list;
   useLayoutEffect(() => {
     if (isLoaded && isReturning.peek()) scrollTo(0, leftAt());
   }, [isLoaded]);
@@ -42,11 +56,7 @@ export function List<T extends Row>(props: ListProps<T>) {
   return (
     <>
       <div class="count-line" role="status">
-        {!isLoaded ? null : total === undefined && hasMore ? (
-          <span>{rows.length.toLocaleString('en')} loaded, more follow</span>
-        ) : (
-          <span>{count(total ?? rows.length, ...words)}</span>
-        )}
+        {isLoaded ? <span>{countOf(list, ...words)}</span> : null}
         {isLoaded ? <NotLive error={error} asOf={asOf} reload={reload} /> : null}
         {children}
       </div>

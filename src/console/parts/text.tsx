@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { nameOf } from '../names.ts';
 import { pageOf } from '../router.ts';
+import type { Found } from '../rows.ts';
 import { showToast } from './toasts.tsx';
 
 /** Characters that show nothing, or change the order of what follows them. */
@@ -137,6 +138,16 @@ export function sentence(text: string): string {
 
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+}
+
+/** Returns how many rows there are, as far as that is known. */
+export function countOf(
+  { rows, total, hasMore }: Pick<Found<unknown>, 'rows' | 'total' | 'hasMore'>,
+  one: string,
+  many = `${one}s`,
+): string {
+  if (total === undefined && hasMore) return `${count(rows.length, one, many)} and more`;
+  return count(total ?? rows.length, one, many);
 }
 
 /** A button that copies a text. */

@@ -25,9 +25,9 @@ import { Shortcuts } from './shortcuts.tsx';
 /** Everything around the screens. */
 export function Shell() {
   const path = parts.value;
-  const screens = SCREENS.filter(({ right }) => right === undefined || may(right));
-  const screen = screens.find((each) => each.path === (path[0] ?? ''));
-  const [Loaded, isFailed] = useScreen(screen);
+  const screens = SCREENS.filter(([, , right]) => right === undefined || may(right));
+  const screen = screens.find(([page]) => page === (path[0] ?? ''));
+  const Loaded = useScreen(screen);
   const main = useRef<HTMLElement>(null);
   useFocus(main, path.join('/'), Loaded !== undefined);
   return (
@@ -49,13 +49,13 @@ export function Shell() {
             Tsigil
           </a>
           <nav class="nav" aria-label="Screens">
-            {screens.map(({ path: page, title, icon }) => (
+            {screens.map(([page, title]) => (
               <a
                 key={page}
                 href={page === '' ? BASE : pageOf(page)}
-                aria-current={page === screen?.path ? 'page' : undefined}
+                aria-current={page === screen?.[0] ? 'page' : undefined}
               >
-                <Icon name={icon} />
+                <Icon name={page} />
                 {title}
               </a>
             ))}
@@ -75,7 +75,7 @@ export function Shell() {
                   <a href={BASE}>Open the overview</a>
                 </p>
               </NoPage>
-            ) : isFailed ? (
+            ) : Loaded === null ? (
               <NoPage title="This page could not be loaded">
                 <NotLoaded />
               </NoPage>
@@ -92,23 +92,22 @@ export function Shell() {
   );
 }
 
-function useScreen(screen: Screen | undefined): [ComponentType<ScreenProps> | undefined, boolean] {
-  const [loaded, setLoaded] = useState<{
-    screen?: Screen;
-    content?: ComponentType<ScreenProps>;
-  }>({});
+/** Returns the content of a screen once it is loaded, or null if that failed. */
+function useScreen(screen: Screen | undefined): ComponentType<ScreenProps> | null | undefined {
+  const [loaded, setLoaded] = useState<readonly [Screen, ComponentType<ScreenProps> | null]>();
   useEffect(() => {
     let isWanted = true;
-    screen?.load().then(
-      (content) => isWanted && setLoaded({ screen, content }),
-      () => isWanted && setLoaded({ screen }),
-    );
+    const [, , , load] = screen ?? [];
+    void load?.()
+      .catch(() => null)
+      .then((content) => {
+        if (isWanted && screen !== undefined) setLoaded([screen, content]);
+      });
     return () => {
       isWanted = false;
     };
   }, [screen]);
-  if (screen === undefined || loaded.screen !== screen) return [undefined, false];
-  return [loaded.content, loaded.content === undefined];
+  return loaded?.[0] === screen ? loaded?.[1] : undefined;
 }
 
 /** Moves the focus to the heading of a page that the person opened. */

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { BulkResponse } from '../../domain/actions/bulk-request.ts';
 import { readTldList, type ListFormat } from '../../domain/tld-lists/read-list.ts';
@@ -191,31 +190,20 @@ function showName({ name }: { readonly name: string }) {
 }
 
 /** What an import has changed, and the way back. */
-function Result({ done, again }: { done: Done; again(): void }) {
-  const { response, former } = done;
-  const [isAsking, setAsking] = useState(false);
-  const [undone, setUndone] = useState<BulkResponse>();
-  const isSettled = undone !== undefined;
+function Result({ done: { response, former }, again }: { done: Done; again(): void }) {
   const file = `tlds-${new Date().toISOString().slice(0, 10)}.csv`;
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), [undone]);
-  // An empty list is refused, because its usual cause is a failed download.
-  const canUndo = !isSettled && former.length > 0 && may('tlds:delete') && may('tlds:update');
-  let advice: ComponentChildren = null;
-  if (!isSettled)
-    advice = (
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <section class="panel stack" aria-label="Result">
+      <h2 ref={heading} tabIndex={-1}>
+        Imported
+      </h2>
+      <Totals totals={totalsOf(response.counts)} />
       <p class="muted">
         The former list has {count(former.length, ...WORDS)}. Keep it: importing it in the place of
         all entries takes this import back.
       </p>
-    );
-  return (
-    <section class="panel stack" aria-label="Result">
-      <h2 ref={heading} tabIndex={-1}>
-        {isSettled ? 'The former list is back' : 'Imported'}
-      </h2>
-      <Totals totals={totalsOf((undone ?? response).counts)} />
-      {advice}
       <div class="row">
         <a class="button primary" href={pageOf('tlds')}>
           Show the domains
@@ -223,33 +211,10 @@ function Result({ done, again }: { done: Done; again(): void }) {
         <button type="button" class="button" onClick={() => download(file, csvOf(former))}>
           Download the former list
         </button>
-        {canUndo ? (
-          <button type="button" class="button" onClick={() => setAsking(true)}>
-            Undo…
-          </button>
-        ) : null}
         <button type="button" class="button text" onClick={again}>
           Import another list
         </button>
       </div>
-      {isAsking ? (
-        <Confirm
-          title="Bring the former list back?"
-          action="Undo the import"
-          typed={String(former.length)}
-          run={async () => {
-            setUndone(await send(former, { replace: true, dry_run: false }));
-            setAsking(false);
-          }}
-          onClose={() => setAsking(false)}
-        >
-          <p>
-            All entries will be replaced with the {count(former.length, ...WORDS)} from before the
-            import, also those that others have changed since. Domains that were removed get new
-            ids.
-          </p>
-        </Confirm>
-      ) : null}
     </section>
   );
 }

@@ -108,12 +108,7 @@ function TldList() {
           collection="tlds"
           resource={edited}
           title="Edit top-level domain"
-          action="Save changes"
           onClose={() => setEdited(undefined)}
-          onSaved={() => {
-            setEdited(undefined);
-            showToast('Domain changed');
-          }}
         />
       )}
       {removed === undefined ? null : (
