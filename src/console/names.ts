@@ -1,5 +1,8 @@
 import { signal, type Signal } from '@preact/signals';
-import { AT_ONCE, get, RequestError } from './requests.ts';
+import { get, RequestError } from './requests.ts';
+
+/** How many names are read at a time. Browsers open six connections. */
+const AT_ONCE = 4;
 
 /** The name of a resource, null if it does not exist, or undefined while it is not known. */
 type KnownName = string | null | undefined;

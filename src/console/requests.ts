@@ -7,9 +7,6 @@ interface Problem {
   readonly message: string;
 }
 
-/** How many requests for the same thing a page sends at a time. Browsers open six connections. */
-export const AT_ONCE = 4;
-
 /** Why a request failed. */
 export class RequestError extends Error {
   declare readonly status: number;
@@ -39,7 +36,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Answer<T> {
+interface Answer<T> {
   readonly body: T;
   readonly headers: Headers;
 }

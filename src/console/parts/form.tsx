@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { h, type ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import type { FieldDefinition } from '../definitions.ts';
 import { nameOf } from '../names.ts';
@@ -119,79 +119,59 @@ function problemsOf(error: RequestError | undefined, unique: string): ReadonlyMa
   return new Map(error.problems.map(({ path, message }) => [path[0] ?? '', message]));
 }
 
-interface FieldControlProps {
-  readonly field: FieldDefinition;
-  readonly value: unknown;
+interface FieldControlProps extends Pick<ControlProps, 'field' | 'value' | 'values' | 'setAll'> {
   readonly problem: string | undefined;
   readonly control: ((props: ControlProps) => ComponentChildren) | undefined;
-  readonly values: Values;
-  setAll(values: Values): void;
 }
 
-function FieldControl({ field, value, problem, control, values, setAll }: FieldControlProps) {
+function FieldControl({ problem, control, ...props }: FieldControlProps) {
+  const { field, setAll } = props;
   const id = useId();
   const hint = `${id}-hint`;
   const Control = control ?? controlOf(field);
-  const isGroup = isRadio(field);
-  const content = (
-    <>
+  const isGroup = control !== undefined || field.kind === 'boolean' || field.choices !== undefined;
+  const Box = isGroup ? 'fieldset' : 'div';
+  return (
+    <Box class="field">
+      {h(
+        isGroup ? 'legend' : 'label',
+        isGroup ? null : { for: id },
+        field.label,
+        field.required ? null : <span class="muted small"> optional</span>,
+      )}
       <Control
-        field={field}
+        {...props}
         id={id}
-        value={value}
         describedBy={hint}
         isInvalid={problem !== undefined}
-        values={values}
         set={(given) => setAll({ [field.name]: given })}
-        setAll={setAll}
       />
       <p id={hint} class={problem === undefined ? 'hint' : 'problem'}>
         {problem ?? field.description}
       </p>
-    </>
+    </Box>
   );
-  const label = (
-    <>
-      {field.label}
-      {field.required ? null : <span class="muted small"> optional</span>}
-    </>
-  );
-  return isGroup || control !== undefined ? (
-    <fieldset class="field">
-      <legend>{label}</legend>
-      {content}
-    </fieldset>
-  ) : (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {content}
-    </div>
-  );
-}
-
-const MAX_RADIOS = 4;
-
-function isRadio({ kind, choices = [] }: FieldDefinition): boolean {
-  if (kind === 'list') return choices.length > 0;
-  return kind === 'boolean' || (kind === 'enumeration' && choices.length <= MAX_RADIOS);
 }
 
 function controlOf(field: FieldDefinition): (props: ControlProps) => ComponentChildren {
-  if (field.kind === 'boolean') return Switch;
-  if (field.kind === 'enumeration') return isRadio(field) ? Radios : Select;
-  if (field.kind === 'reference' && typeof field.refers_to === 'string') return ReferenceControl;
-  if (field.kind === 'list' && typeof field.refers_to === 'string') return ReferencesControl;
-  if (field.kind === 'list') return isRadio(field) ? Checkboxes : Lines;
-  if (field.kind === 'map') return Pairs;
+  const { kind, choices = [] } = field;
+  const isReference = typeof field.refers_to === 'string';
+  if (kind === 'boolean') return Switch;
+  if (kind === 'enumeration') return Radios;
+  if (kind === 'reference' && isReference) return ReferenceControl;
+  if (kind === 'list' && isReference) return ReferencesControl;
+  if (kind === 'list') return choices.length > 0 ? Checkboxes : Lines;
+  if (kind === 'map') return Pairs;
   return Input;
 }
 
-export function Input({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
+function Input({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
   const isNumber = field.kind === 'number';
+  const isProse = ['description', 'email'].includes(field.name);
   return (
     <input
       id={id}
-      class={`input ${isMono(field) ? 'mono' : ''}`}
+      class={isProse ? 'input' : 'input mono'}
       inputMode={isNumber ? 'numeric' : undefined}
       autocomplete="off"
       spellcheck={false}
@@ -206,10 +186,6 @@ export function Input({ field, id, value, describedBy, isInvalid, set }: Control
       }}
     />
   );
-}
-
-function isMono({ name, kind }: FieldDefinition): boolean {
-  return kind === 'timestamp' || kind === 'number' || !['description', 'email'].includes(name);
 }
 
 export function Radios(
@@ -239,27 +215,6 @@ export function Radios(
   );
 }
 
-export function Select({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
-  return (
-    <select
-      id={id}
-      class="input"
-      aria-describedby={describedBy}
-      aria-invalid={isInvalid}
-      value={typedOf(value ?? field.default)}
-      onChange={({ currentTarget: { value: text } }) =>
-        set(field.choices?.find((choice) => String(choice.value) === text)?.value)
-      }
-    >
-      {field.choices?.map(({ value: choice }) => (
-        <option key={String(choice)} value={String(choice)}>
-          {String(choice)}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 function Switch({ field, id, value, describedBy, set }: ControlProps) {
   return (
     <label class="option">
@@ -276,7 +231,8 @@ function Switch({ field, id, value, describedBy, set }: ControlProps) {
 }
 
 function Checkboxes({ field, value, describedBy, set }: ControlProps) {
-  const chosen = Array.isArray(value) ? (value as unknown[]) : ((field.default ?? []) as unknown[]);
+  const chosen = (value ?? field.default ?? []) as readonly unknown[];
+  const without = (choice: unknown) => chosen.filter((each) => each !== choice);
   return (
     <div class="options" aria-describedby={describedBy}>
       {field.choices?.map(({ value: choice }) => (
@@ -284,12 +240,8 @@ function Checkboxes({ field, value, describedBy, set }: ControlProps) {
           <input
             type="checkbox"
             checked={chosen.includes(choice)}
-            onChange={(event) =>
-              set(
-                event.currentTarget.checked
-                  ? [...chosen, choice]
-                  : chosen.filter((each) => each !== choice),
-              )
+            onChange={({ currentTarget: { checked } }) =>
+              set(checked ? [...chosen, choice] : without(choice))
             }
           />
           {String(choice)}

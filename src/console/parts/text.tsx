@@ -31,13 +31,7 @@ export function Name({ text, isWhole = false }: { text: string; isWhole?: boolea
   );
 }
 
-const LABELS: Readonly<Record<string, string>> = {
-  pools: 'Pool',
-  zones: 'Zone',
-  tsigkeys: 'Key',
-  nameservers: 'Name server',
-  tokens: 'Token',
-};
+const LABELS: Readonly<Record<string, string>> = { pools: 'Pool', zones: 'Zone' };
 
 /** The screen of each collection that has one. */
 export const PAGES: Readonly<Record<string, string>> = {

@@ -130,7 +130,7 @@ function Header() {
         <span class="who" title={caller?.name}>
           <Name text={caller?.name ?? ''} />
         </span>
-        <span class="pill off">{caller?.roles.join(', ')}</span>
+        <span class="muted small">{caller?.roles.join(', ')}</span>
       </div>
       <button type="button" class="button quiet" onClick={nextTheme}>
         <Icon name="sun" />

@@ -42,7 +42,7 @@ export function Shortcuts() {
   return (
     <Dialog title="Keyboard" onClose={close}>
       <div class="dialog-body">
-        <dl class="keys-sheet">
+        <dl class="facts">
           {KEYS.map(([key, what]) => [
             <dt key={what}>{what}</dt>,
             <dd key={key}>
