@@ -263,7 +263,7 @@ export async function startService(
       webConsole: config.console.enabled
         ? {
             folder: dependencies.consoleFolder ?? CONSOLE_FOLDER,
-            keystone: authentication.signIn,
+            methods: config.auth.method,
             ...config.console,
           }
         : undefined,

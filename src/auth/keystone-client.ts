@@ -44,13 +44,12 @@ const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 
 const RETRY_AFTER_SECONDS = 5;
 
+const UNAVAILABLE =
+  'Cannot validate the token: the identity service is unavailable or returned an unexpected response';
+
 /** Returns the error for a failure of Keystone. `reason` must contain no token. */
-export function keystoneUnavailable(
-  reason: string,
-  failed = 'Cannot validate the token',
-): ServiceError {
-  const message = `${failed}: the identity service is unavailable or returned an unexpected response`;
-  return new ServiceError('unavailable', message, {
+function keystoneUnavailable(reason: string): ServiceError {
+  return new ServiceError('unavailable', UNAVAILABLE, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     cause: new Error(`Keystone: ${reason}`),
   });
@@ -138,27 +137,22 @@ function createSession(
 }
 
 /** Returns the response. Throws `unavailable` if none arrives, or if the status is 429 or 5xx. */
-export async function responseOf(
+async function responseOf(
   api: KeystoneApi,
   request: Promise<KeystoneResponse>,
-  failed?: string,
 ): Promise<KeystoneResponse> {
-  const response = await translateNetError(api, request, failed);
+  const response = await translateNetError(api, request);
   if (response.status >= 500 || response.status === 429)
-    throw keystoneUnavailable(`returned ${response.status}`, failed);
+    throw keystoneUnavailable(`returned ${response.status}`);
   return response;
 }
 
 /** Waits for `work`. Throws `unavailable` if `work` throws a `NetError`. */
-async function translateNetError<T>(
-  { url }: KeystoneApi,
-  work: Promise<T>,
-  failed?: string,
-): Promise<T> {
+async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof NetError) throw keystoneUnavailable(`${error.message} ('${url}')`, failed);
+    if (error instanceof NetError) throw keystoneUnavailable(`${error.message} ('${url}')`);
     throw error;
   }
 }
@@ -193,7 +187,7 @@ function serviceAuth(credentials: KeystoneCredentials): object | undefined {
  * Returns whether Keystone itself refused the request with one of `statuses`. A proxy may return
  * 404 while Keystone is unavailable. Only Keystone's errors repeat the status in the body.
  */
-export function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
+function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
   return statuses.includes(response.status) && keystoneError(response)?.code === response.status;
 }
 

@@ -10,7 +10,6 @@ import {
   type KeystoneCredentials,
 } from './keystone-client.ts';
 import type { ValidToken } from './keystone-token.ts';
-import { issueTokens } from './keystone-sign-in.ts';
 import type { Method } from './method.ts';
 
 export interface KeystoneSettings extends KeystoneCredentials {
@@ -100,7 +99,6 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
       return validation;
     },
     challenge: challengeOf(settings.publicUrl ?? url),
-    signIn: issueTokens(api, timeoutSeconds),
     close: api.close,
   };
 }

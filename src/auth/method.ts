@@ -1,4 +1,4 @@
-import type { Authenticate, IssuesTokens, KnownCaller } from '../domain/model/ports.ts';
+import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 
 /** A method of authenticating callers by their tokens. */
 export interface Method {
@@ -8,8 +8,6 @@ export interface Method {
   readonly authenticate: Authenticate;
   readonly cachedCaller: KnownCaller;
   readonly challenge: Challenge;
-  /** Signs persons in. Absent if the method has no passwords. */
-  readonly signIn?: IssuesTokens;
   /** Closes the connections of the method. */
   close(): void;
 }

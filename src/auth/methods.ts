@@ -1,11 +1,5 @@
 import type { Caller } from '../domain/model/caller.ts';
-import type {
-  Authenticate,
-  Clock,
-  IssuesTokens,
-  KnownCaller,
-  Store,
-} from '../domain/model/ports.ts';
+import type { Authenticate, Clock, KnownCaller, Store } from '../domain/model/ports.ts';
 import type { AuthMethod } from '../domain/model/settings.ts';
 import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
 import type { Challenge, Method } from './method.ts';
@@ -54,8 +48,6 @@ export interface Authentication {
   readonly cachedCaller: KnownCaller;
   /** The challenge of each method. */
   readonly challenges: readonly Challenge[];
-  /** Signs persons in. Undefined if no configured method has passwords. */
-  readonly signIn: IssuesTokens | undefined;
   /** Records that the caller used its token, or its session, now. */
   readonly noteUse: (caller: Caller) => void;
   /** Replaces the administrator token with `adminToken`, or removes it if undefined. */
@@ -97,7 +89,6 @@ export function openAuthentication(
     authenticate: (credential) => methodOf(credential).authenticate(credential),
     cachedCaller: (credential) => methodOf(credential).cachedCaller(credential),
     challenges: methods.map(({ challenge }) => challenge),
-    signIn: methods.find(({ signIn }) => signIn !== undefined)?.signIn,
     changeAdminToken(token) {
       authenticators = withAdminToken(token);
     },

@@ -15,8 +15,6 @@ export interface Session {
   readonly rights: readonly string[];
   readonly expires: { readonly idle_at: string; readonly absolute_at: string };
   readonly idle_seconds: number;
-  /** How a person can sign in. */
-  readonly methods: readonly string[];
   readonly version: string;
   readonly definitions: Readonly<Record<string, ResourceDefinition>>;
   /** What the codes of failed deliveries mean, and what to do. */
@@ -25,6 +23,7 @@ export interface Session {
 
 /** What the service says to a person who is not signed in. */
 export interface Door {
+  /** Whose tokens open a session. */
   readonly methods: readonly string[];
   readonly secure: boolean;
   readonly reason?: string;
@@ -64,30 +63,14 @@ export function definitionOf(collection: string): ResourceDefinition | undefined
   return session.value?.definitions[collection];
 }
 
-export type Credentials = Readonly<Record<string, string>> & { readonly method: string };
-
-/** What somebody with several projects in Keystone chooses from. */
-export interface Choice {
-  readonly projects: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly domain_id: string;
-  }[];
-  /** Stands for the password. */
-  readonly code: string;
-}
-
-/** Opens a session, or returns the projects to choose from first. */
-export async function signIn(credentials: Credentials): Promise<Choice | undefined> {
-  const body = await get<Session | Choice>(PATH, { method: 'POST', body: credentials });
-  if ('projects' in body) return body;
+export async function signIn(credentials: Readonly<Record<string, string>>): Promise<void> {
+  const started = await get<Session>(PATH, { method: 'POST', body: credentials });
   const before = session.value?.caller;
-  const { id, project_id: project } = body.caller;
+  const { id, project_id: project } = started.caller;
   const isSame = before === undefined || (before.id === id && before.project_id === project);
-  begin(body);
+  begin(started);
   confirmation.value?.(isSame);
   if (!isSame) open(BASE);
-  return undefined;
 }
 
 function begin(started: Session): void {
@@ -139,8 +122,7 @@ export async function readSession(): Promise<void> {
 
 /** Shows the way in, over the page if the session of a person has ended. */
 function showDoor({ body }: RequestError): void {
-  const { methods = ['token'], secure = true, reason } = body as Partial<Door>;
-  door.value = reason === undefined ? { methods, secure } : { methods, secure, reason };
+  door.value = Object.assign({ methods: [], secure: true }, body);
   if (session.value !== undefined) isExpired.value = true;
 }
 

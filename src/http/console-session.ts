@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { whoamiOf } from '../domain/actions/whoami.ts';
-import { openToken } from '../domain/encryption/sealed-token.ts';
 import { createCode, credentialOf, endSession } from '../domain/operations/sessions.ts';
 import { FAULTS } from '../domain/delivery/faults.ts';
 import { resourceDefinitions } from '../domain/resources/describe-resource.ts';
 import type { Caller } from '../domain/model/caller.ts';
 import { ServiceError } from '../domain/model/errors.ts';
 import { ALL_PROJECTS, may, READ_ALL_PROJECTS } from '../domain/resources/policy.ts';
-import { SESSION_CREDENTIAL, type Session } from '../domain/resources/session.ts';
+import { SESSION_CREDENTIAL } from '../domain/resources/session.ts';
 import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
-import { cookieFor, sessionValue } from './request/cookie.ts';
+import { cookieFor } from './request/cookie.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn, tokenOf } from './request/guard.ts';
 import { createSignIn, type ConsoleSessions } from './console-sign-in.ts';
@@ -19,27 +18,16 @@ import { baseUrl } from './request/urls.ts';
 const SESSION_PATH = '/console/session';
 const CODE_PATH = '/console/code';
 
-/**
- * How a person can sign in, the usual way first. A code comes from a link, so the console offers no
- * form for it.
- */
-function offered({ keystone }: ConsoleSessions): readonly string[] {
-  return keystone === undefined ? ['token'] : ['keystone', 'token'];
-}
-
 const INSECURE =
   'The connection is not encrypted, so a sign-in could be read on the way. Configure tls.cert and tls.key, or put a proxy with TLS in front and set api.trustProxyHeaders.';
 
-const NOT_REVOKED =
-  'A session has ended, but its Keystone token could not be revoked. It stays valid until it expires, but is stored nowhere';
-
 /** Serves the sessions of the web console. */
 export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessions): void {
-  const { urls, version, idleSeconds, log } = sessions;
+  const { urls, version, idleSeconds, methods } = sessions;
   const signIn = createSignIn(sessions);
   const refusal = (request: FastifyRequest) => {
     const isSecure = cookieFor(baseUrl(request, urls)) !== undefined;
-    const members = { methods: offered(sessions), secure: isSecure };
+    const members = { methods, secure: isSecure };
     return isSecure ? members : { ...members, reason: INSECURE };
   };
   const describe = (request: FastifyRequest, caller: Caller) => {
@@ -63,30 +51,14 @@ export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessio
         absolute_at: session.expiresAt,
       },
       idle_seconds: idleSeconds,
-      methods: offered(sessions),
       version,
       definitions: resourceDefinitions(),
       faults: FAULTS,
     });
   };
 
-  /** Revokes the token that a session got from Keystone. The request has the cookie of the session. */
-  const revokeToken = async (request: FastifyRequest, ended: Session | undefined) => {
-    if (ended === undefined || !ended.issued || ended.sealed_token === null) return;
-    const token = openToken(sessionValue(request, urls) ?? '', ended.sealed_token);
-    if (token === undefined) return;
-    await sessions.keystone?.revoke(token).catch((error: unknown) => {
-      const err = error instanceof ServiceError ? error.details.cause : error;
-      log.warn({ requestId: request.id, err }, NOT_REVOKED);
-    });
-  };
-
   const create: Handler = async (request, reply) => {
-    const opened = await signIn(request);
-    if ('choice' in opened)
-      return reply.code(200).type(JSON_TYPE).send(JSON.stringify(opened.choice));
-    const { value, replaced } = opened;
-    void revokeToken(request, replaced); // the person need not wait for Keystone
+    const value = await signIn(request);
     const cookie = cookieFor(request.base);
     const caller = await sessions.authenticate(SESSION_CREDENTIAL + value);
     if (cookie === undefined || caller === undefined) throw new ServiceError('sign_in_failed');
@@ -100,7 +72,7 @@ export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessio
     if (session === undefined) throw new ServiceError('unauthenticated');
     const context = changeContext(request);
     const { dependencies } = request.settings;
-    await revokeToken(request, await endSession(dependencies, context, session.id, () => true));
+    await endSession(dependencies, context, session.id, () => true);
     const cookie = cookieFor(request.base);
     if (cookie !== undefined) setCookie(reply, `${cookie.name}=; Max-Age=0; ${cookie.attributes}`);
     return reply.code(204).header('clear-site-data', '"storage"').send();

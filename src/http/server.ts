@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { ACTIONS } from '../domain/actions/actions.ts';
 import type { Caller } from '../domain/model/caller.ts';
 import { isObject } from '../domain/model/field.ts';
-import type { Authenticate, IssuesTokens, KnownCaller } from '../domain/model/ports.ts';
+import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { codeOf } from '../net/faults.ts';
@@ -27,6 +27,7 @@ import {
 } from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
 import { createResponseBatches } from './connection/response-batches.ts';
+import type { AuthMethod } from '../domain/model/settings.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
 import { createRequestLog, type Log } from './request-log.ts';
 import { prepareRoutes, routeOf } from './request/routes.ts';
@@ -58,8 +59,8 @@ export interface WebConsole {
   readonly folder: string;
   readonly idleSeconds: number;
   readonly lifetimeSeconds: number;
-  /** Signs persons in. Undefined if Keystone is not configured. */
-  readonly keystone: IssuesTokens | undefined;
+  /** Whose tokens open a session. */
+  readonly methods: readonly AuthMethod[];
 }
 
 /** The response statuses that the audit trail counts as refused requests. */

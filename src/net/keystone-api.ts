@@ -5,8 +5,6 @@ import { createHttpClient, parseJson, type HttpRequest, type Trust } from './htt
 export interface KeystoneResponse {
   readonly status: number;
   readonly subjectToken: string | undefined;
-  /** Whether Keystone requires a further method, such as a passcode, and accepts those given. */
-  readonly hasReceipt: boolean;
   /** The parsed body; undefined if the body is not JSON. */
   readonly body: unknown;
 }
@@ -21,10 +19,6 @@ export interface KeystoneApi {
   issueToken(auth: object, deadline: Deadline): Promise<KeystoneResponse>;
   /** Validates `token`, with the rights of the token `authority`. */
   describeToken(token: string, authority: string, deadline: Deadline): Promise<KeystoneResponse>;
-  /** Lists the projects in which the user of `token` has a role. */
-  listProjects(token: string, deadline: Deadline): Promise<KeystoneResponse>;
-  /** Revokes `token`, with its own rights. */
-  revokeToken(token: string, deadline: Deadline): Promise<KeystoneResponse>;
   close(): void;
 }
 
@@ -50,7 +44,6 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
     return {
       status,
       subjectToken: header('x-subject-token'),
-      hasReceipt: header('openstack-auth-receipt') !== undefined,
       body: parseJson(text),
     };
   };
@@ -78,17 +71,6 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
       };
       // `nocatalog` omits the service catalogue, because the client does not use this long list.
       return send({ method: 'GET', url: `${base}/auth/tokens?nocatalog`, headers }, deadline);
-    },
-    listProjects(token, deadline) {
-      const headers = { accept: 'application/json', 'x-auth-token': token };
-      return send({ method: 'GET', url: `${base}/auth/projects`, headers }, deadline);
-    },
-    revokeToken(token, deadline) {
-      const headers = { 'x-auth-token': token, 'x-subject-token': token };
-      return send(
-        { method: 'DELETE', url: `${base}/auth/tokens`, headers, repeatable: true },
-        deadline,
-      );
     },
     close: client.close,
   };

@@ -45,12 +45,7 @@ export function authOf(kind: CredentialKind, credentials: Credentials): object {
     case 'password': {
       const user = userOf(credentials);
       const password = { user: { ...user, password: required(credentials, 'password') } };
-      const { passcode } = credentials;
-      const identity =
-        passcode === undefined
-          ? { methods: ['password'], password }
-          : { methods: ['password', 'totp'], password, totp: { user: { ...user, passcode } } };
-      return { identity, ...scopeOf(credentials) };
+      return { identity: { methods: ['password'], password }, ...scopeOf(credentials) };
     }
   }
 }

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TOKEN_PREFIX } from '../../src/domain/text/token-form.ts';
+import { queryDatabase } from '../harness/audit.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
+import { signIn } from '../harness/console.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Keystone } from '../harness/keystone.ts';
-import { temporaryFolder } from '../harness/service.ts';
+import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { authenticationContract } from './contract.ts';
 import {
@@ -222,6 +224,32 @@ describe.runIf(installed)('keystone', () => {
   });
 
   describe('the credentials of the service', () => {
+    test('401 for a session of the console once its token is revoked, and the token is in no row', async () => {
+      const folder = temporaryFolder();
+      const service = await startTestService(variables({ CACHE_SECONDS: '0' }), { folder });
+      onTestFinished(() => service.close());
+      const token = await issue();
+      const browser = await signIn(service, { method: 'token', token });
+      const { caller, expires } = browser.opened.body;
+      expect(caller).toMatchObject({ name: 'admin-one', project_id: cloud.projectIds[0] });
+      expect(Date.parse(`${expires.absolute_at}Z`)).toBeLessThan(Date.now() + 3600_000);
+      expect((await browser.call('GET', '/v2/zones')).status).toBe(200);
+      const rows = await queryDatabase(`sqlite:${folder}/tsigil.db`, 'SELECT * FROM sessions');
+      expect(rows).toMatchObject([{ kind: 'keystone' }]);
+      expect(JSON.stringify(rows)).not.toContain(token);
+      await keystone.revoke(token);
+      expect((await browser.call('GET', '/v2/zones')).status).toBe(401);
+    });
+
+    test('204 for the sign-out, which leaves the token of the person valid', async () => {
+      const service = await start(variables({ CACHE_SECONDS: '0' }));
+      const token = await issue();
+      const browser = await signIn(service, { method: 'token', token });
+      expect((await browser.call('DELETE', '/console/session')).status).toBe(204);
+      expect((await browser.call('GET', '/v2/zones')).status).toBe(401);
+      expect(await statusOf(service, token)).toBe(200);
+    });
+
     test("200 after the service's token was revoked, because the service obtains a new token", async () => {
       const [service, gateway] = await startBehind();
       expect(await statusOf(service, await issue())).toBe(200);

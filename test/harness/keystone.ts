@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,11 +38,6 @@ export interface Keystone {
   token(user: string, scope: TokenScope): Promise<string>;
   revoke(token: string): Promise<void>;
   /**
-   * Makes Keystone require a passcode of a user beside the password. Returns a function that
-   * returns the passcode of this time, as the app of the user does.
-   */
-  requirePasscode(user: string): Promise<() => string>;
-  /**
    * Creates an application credential of a user for a project. Without access rules, it permits all
    * requests.
    */
@@ -76,11 +71,7 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     '--keystone-group',
     String(process.getgid?.()),
   ];
-  await Promise.all([
-    manage('db_sync'),
-    manage('fernet_setup', ...owner),
-    manage('receipt_setup', ...owner),
-  ]);
+  await Promise.all([manage('db_sync'), manage('fernet_setup', ...owner)]);
   await manage(
     'bootstrap',
     '--bootstrap-password',
@@ -207,18 +198,6 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     async revoke(subject) {
       await asAdmin('DELETE', '/auth/tokens', undefined, { 'x-subject-token': subject });
     },
-    async requirePasscode(user) {
-      const key = randomBytes(20);
-      await asAdmin('POST', '/credentials', {
-        credential: { type: 'totp', blob: base32(key), user_id: users.get(user) },
-      });
-      const options = {
-        multi_factor_auth_enabled: true,
-        multi_factor_auth_rules: [['password', 'totp']],
-      };
-      await asAdmin('PATCH', `/users/${users.get(user)}`, { user: { options } });
-      return () => passcodeOf(key);
-    },
     async publish(type, url) {
       const { body: known } = await asAdmin('GET', `/services?type=${type}`);
       const id =
@@ -252,24 +231,6 @@ function describeScope(scope: TokenScope): object {
   return { scope: { project: { name: scope.project, domain: { id: DEFAULT_DOMAIN } } } };
 }
 
-const PASSCODE_MS = 30_000;
-
-/** Returns the passcode of this time (RFC 6238). */
-function passcodeOf(key: Buffer): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / PASSCODE_MS)));
-  const digest = createHmac('sha1', key).update(counter).digest();
-  const offset = (digest.at(-1) ?? 0) & 0xf;
-  return String((digest.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, '0');
-}
-
-/** Encodes 5 bits a character (RFC 4648 section 6). The length must be a multiple of 5. */
-function base32(octets: Buffer): string {
-  const bits = [...octets].map((octet) => octet.toString(2).padStart(8, '0')).join('');
-  const digits = bits.match(/.{5}/g) ?? [];
-  return digits.map((five) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'[parseInt(five, 2)]).join('');
-}
-
 function newPassword(): string {
   const password = randomUUID();
   recordSecret(password);
@@ -291,10 +252,8 @@ expiration = ${tokenSeconds}
 allow_expired_window = 0
 [fernet_tokens]
 key_repository = ${folder}/fernet
-[fernet_receipts]
-key_repository = ${folder}/receipts
 [auth]
-methods = password,token,application_credential,totp
+methods = password,token,application_credential
 [cache]
 enabled = true
 backend = dogpile.cache.memory_pickle

@@ -45,33 +45,11 @@ describe('a session of the console', () => {
     expect((await browser.call('POST', '/v2/tlds', { name: 'org' })).status).toBe(201);
   });
 
-  test('401 with the methods for a caller without a session', async () => {
+  test('401 with the kinds of tokens for a caller without a session', async () => {
     const response = await service.get('/console/session', SAME_ORIGIN);
     expect(response.status).toBe(401);
-    expect(response.body).toMatchObject({ code: 401, methods: ['token'], secure: true });
+    expect(response.body).toMatchObject({ code: 401, methods: ['tokens'], secure: true });
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
-  });
-
-  test('401 with Keystone among the methods if it is configured, and 503 while it is unavailable', async () => {
-    const other = await startTestService({
-      TSIGIL_AUTH_METHOD: '[tokens, keystone]',
-      TSIGIL_AUTH_KEYSTONE_URL: 'http://127.0.0.1:1',
-      TSIGIL_AUTH_KEYSTONE_TIMEOUT_SECONDS: '2',
-    });
-    const { body } = await other.get('/console/session', SAME_ORIGIN);
-    expect(body.methods).toEqual(['keystone', 'token']);
-    const password = 'correct-horse-battery-staple';
-    recordSecret(password);
-    const credentials = { method: 'keystone', user: 'ada', user_domain: 'Default', password };
-    for (let at = 0; at < 7; at += 1) {
-      const { opened } = await signIn(other, credentials);
-      expect([opened.status, opened.body.type]).toEqual([503, 'service_unavailable']);
-      expect(opened.body.message).toContain('the identity service is unavailable');
-      expect(opened.headers.get('retry-after')).toBe('5');
-    }
-    expect(other.log.join('')).not.toContain(password);
-    const without = await signIn(service, credentials);
-    expect([without.opened.status, without.opened.body.message]).toEqual([401, 'Sign-in failed.']);
   });
 
   test.each([
@@ -217,24 +195,13 @@ describe('a session of the console', () => {
     expect((await other.get('/v2/audit')).text).not.toContain(unknown);
   });
 
-  test('429 after five failures of a user, whatever other members the attempts have', async () => {
-    const other = await startTestService();
-    const statuses: number[] = [];
-    for (let attempt = 0; attempt < 6; attempt += 1) {
-      const guess = { method: 'keystone', user: 'ada', password: `guess-${attempt}` };
-      const { opened } = await signIn(other, { ...guess, token: `tsigil_other-${attempt}` });
-      statuses.push(opened.status);
-    }
-    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
-  });
-
-  test('429 after ten sign-ins a minute from an address, and after five failures of an account', async () => {
+  test('429 after ten sign-ins a minute from an address', async () => {
     const other = await startTestService();
     const failing = { method: 'token', token: 'not-a-token' };
-    const statuses: number[] = [];
-    for (let at = 0; at < 7; at += 1) statuses.push((await signIn(other, failing)).opened.status);
-    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
-    for (let at = 0; at < 3; at += 1) expect((await signIn(other)).opened.status).toBe(201);
+    for (let at = 0; at < 5; at += 1) {
+      expect((await signIn(other, failing)).opened.status).toBe(401);
+      expect((await signIn(other)).opened.status).toBe(201);
+    }
     const { opened } = await signIn(other);
     expect(opened.status).toBe(429);
     expect(Number(opened.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -568,7 +535,6 @@ describe('the rows of the database', () => {
       credential_id: `'${admin.id}'`,
       name: "'other'",
       sealed_token: "'x'",
-      issued: '1',
       address: "'192.0.2.1'",
       agent: "'other'",
       expires_at: `'${later}'`,
@@ -584,7 +550,7 @@ describe('the rows of the database', () => {
     }
     await signIn(service, { method: 'token', token: reader.token });
     const columns =
-      'purpose, kind, name, sealed_token, issued, address, agent, expires_at, seen_at, created_at';
+      'purpose, kind, name, sealed_token, address, agent, expires_at, seen_at, created_at';
     await tamper(
       `INSERT INTO sessions (id, hash, credential_id, mac, ${columns}) SELECT '${admin.id}', '${hashToken('C'.repeat(43))}', '${admin.id}', mac, ${columns} FROM sessions`,
     );

@@ -34,7 +34,7 @@ async function readDocument(
 }
 
 /** Errors of the sessions of the console, which are no part of the API. */
-const OF_THE_CONSOLE = ['passcode_required', 'sign_in_again'];
+const OF_THE_CONSOLE = ['sign_in_again'];
 
 describe('the OpenAPI document', () => {
   test('200 with the media type of JSON, without a token', async () => {

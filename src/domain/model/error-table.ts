@@ -290,11 +290,6 @@ export const ERRORS = {
     typeIn: (type) => type,
     example: (type) => type,
   }),
-  passcode_required: entry({
-    status: 401,
-    when: 'Keystone also requires a passcode of the person who signs in to the web console.',
-    message: () => 'Enter the code that your app shows.',
-  }),
   sign_in_again: entry({
     status: 403,
     when: 'A session of the web console needs a sign-in of the last 15 minutes to see a secret or to create a token, because of `console.confirmReveal`.',

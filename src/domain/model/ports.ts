@@ -196,35 +196,3 @@ export type Authenticate = (token: string) => Promise<Caller | undefined>;
  * Returns undefined for every other token, which needs a check with `Authenticate`.
  */
 export type KnownCaller = (token: string) => Caller | undefined;
-
-/** What a person types to sign in with a password. */
-export interface PersonalCredentials {
-  readonly user: string;
-  /** The name of the domain of the user. Undefined for the default domain. */
-  readonly userDomain: string | undefined;
-  readonly password: string;
-  /** A code that is valid once, from an app of the person. */
-  readonly passcode: string | undefined;
-}
-
-export interface Project {
-  readonly id: string;
-  readonly name: string;
-  readonly domainId: string;
-}
-
-/**
- * Gets tokens for persons from an identity service. All functions throw `unavailable` if it does
- * not respond.
- */
-export interface IssuesTokens {
-  /** Returns a token without a project, or undefined if the credentials are refused. */
-  issue(
-    credentials: PersonalCredentials,
-  ): Promise<string | { readonly needs: 'passcode' } | undefined>;
-  /** Returns the projects in which the person of a token has a role, by name. */
-  projects(token: string): Promise<readonly Project[]>;
-  /** Returns a token for a project, or undefined if the person has no role in it. */
-  scope(token: string, projectId: string): Promise<string | undefined>;
-  revoke(token: string): Promise<void>;
-}

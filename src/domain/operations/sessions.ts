@@ -10,8 +10,6 @@ import { change, type ChangeContext, type Changes, type Dependencies } from './c
 export const MAX_SESSIONS = 10;
 
 const CODE_SECONDS = 60;
-/** How long a person may take to choose a project. */
-export const CHOICE_SECONDS = 300;
 const VALUE_OCTETS = 32;
 
 /** What a session stands for. `token` is absent for a token in the database. */
@@ -19,8 +17,6 @@ export interface Credential {
   readonly kind: SessionKind;
   readonly id: string;
   readonly token?: string | undefined;
-  /** Whether the sign-in issued the token, so that the sign-out revokes it. */
-  readonly isIssued?: boolean;
 }
 
 /** Returns what the session of a caller with a token stands for. */
@@ -44,20 +40,12 @@ export interface SignIn {
   readonly replaces?: string | undefined;
 }
 
-/** A new session. */
-export interface OpenedSession {
-  /** The value of its cookie, which is stored nowhere. */
-  readonly value: string;
-  /** The session of the cookie that the browser had. */
-  readonly replaced: Session | undefined;
-}
-
-/** Opens a session. */
+/** Opens a session, and returns the value of its cookie, which is stored nowhere. */
 export function openSession(
   dependencies: Dependencies,
   context: ChangeContext,
   { credential, agent, lifetimeSeconds, replaces }: SignIn,
-): Promise<OpenedSession> {
+): Promise<string> {
   return change(dependencies, context, async (changes) => {
     const { value, row } = newRow(dependencies, context, 'session', credential, lifetimeSeconds);
     changes.lockType(session);
@@ -75,36 +63,34 @@ export function openSession(
       name: row.name,
       detail: ended.length === 0 ? {} : { ended },
     });
-    return { value, replaced };
+    return value;
   });
 }
 
-/** Ends a session, and returns it. Throws `resource_not_found`. */
+/** Ends a session. Throws `resource_not_found`. */
 export function endSession(
   dependencies: Dependencies,
   context: ChangeContext,
   id: string,
   mayEnd: (found: Session) => boolean,
-): Promise<Session> {
+): Promise<void> {
   return change(dependencies, context, async (changes) => {
     const found = await changes.getToChange(session, id);
     if (found === undefined || found.purpose !== 'session' || !mayEnd(found))
       throw new ServiceError('resource_not_found', session);
     await changes.drop(session, id);
     changes.event({ action: 'sessions:delete', type: session, id, name: found.name });
-    return found;
   });
 }
 
-/** Creates a code that starts a session of the same caller once, by default within a minute. */
+/** Creates a code that starts a session of the same caller once, within a minute. */
 export async function createCode(
   dependencies: Dependencies,
   context: ChangeContext,
   credential: Credential,
-  lifetimeSeconds = CODE_SECONDS,
 ): Promise<{ readonly code: string; readonly expiresAt: string }> {
   return change(dependencies, context, async (changes) => {
-    const { value, row } = newRow(dependencies, context, 'code', credential, lifetimeSeconds);
+    const { value, row } = newRow(dependencies, context, 'code', credential, CODE_SECONDS);
     changes.lockType(session);
     await endOldest(changes, credential, 'code');
     await changes.put(session, row);
@@ -154,7 +140,7 @@ function newRow(
   { newId, randomBytes, clock }: Dependencies,
   { caller, source }: ChangeContext,
   purpose: Session['purpose'],
-  { kind, id, token, isIssued = false }: Credential,
+  { kind, id, token }: Credential,
   lifetimeSeconds: number,
 ): { readonly value: string; readonly row: Session } {
   const value = randomBytes(VALUE_OCTETS).toString('base64url');
@@ -168,7 +154,6 @@ function newRow(
     credential_id: id,
     name: caller.name,
     sealed_token: token === undefined ? null : sealToken(value, token),
-    issued: isIssued,
     address: source ?? null,
     agent: null,
     expires_at: timestampOf(millisecondsOf(now) + lifetimeSeconds * 1000),

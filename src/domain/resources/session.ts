@@ -1,6 +1,6 @@
 import type { Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
-import { anyText, boolean, enumeration, nullable, text, timestamp } from '../model/field.ts';
+import { anyText, enumeration, nullable, text, timestamp } from '../model/field.ts';
 import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
 import { millisecondsOf } from '../text/timestamps.ts';
@@ -31,10 +31,6 @@ const fields = defineFields({
   sealed_token: hiddenField(
     nullable(anyText()),
     'A token that this database does not have, encrypted under the cookie.',
-  ),
-  issued: hiddenField(
-    boolean(),
-    'Whether the sign-in issued the token, so that the sign-out revokes it.',
   ),
   address: hiddenField(nullable(anyText()), 'The address of the sign-in.'),
   agent: hiddenField(nullable(anyText()), 'The browser.'),

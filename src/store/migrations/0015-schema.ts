@@ -18,7 +18,7 @@ const sortIndexes = (table: string) => [
  * written, or which backup it is and when that was written.
  */
 export const migration: Migration = {
-  number: 14,
+  number: 15,
   statements: (dialect, now) => [
     ...secretKeys(dialect.text),
     ...resources(dialect.text, now),
@@ -337,7 +337,6 @@ function consoleSessions(text: string): string[] {
       credential_id ${text} NOT NULL,
       name ${text} NOT NULL,
       sealed_token ${text},
-      issued INTEGER NOT NULL,
       address ${text},
       agent ${text},
       expires_at ${text} NOT NULL,
