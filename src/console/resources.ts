@@ -44,16 +44,8 @@ export interface Access {
 }
 
 export interface ConsoleSession {
-  readonly id: string;
   readonly kind: 'token' | 'configured' | 'keystone';
   readonly credential_id: string;
-  readonly name: string;
-  readonly address: string | null;
-  readonly agent: string | null;
-  readonly created_at: string;
-  readonly seen_at: string;
-  readonly expires_at: string;
-  readonly current: boolean;
 }
 
 export interface OpeningKeys {

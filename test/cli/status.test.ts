@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { createClock } from '../../src/clock.ts';
 import { beforeAll, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
@@ -79,7 +81,10 @@ test('status ends with 1 and names what needs a person, with a mark in colour on
   expect(problems.map(({ message, run: next }) => [message, next])).toEqual([
     [expect.stringMatching(/^ns1 is failed: no running process/), 'tsigil nameserver check ns1'],
     ['keys that do not work on every name server: 1 (short)', 'tsigil tsigkey status short'],
-    ['keys with a weak algorithm or a short secret: 1 (short)', 'tsigil tsigkey list --weak'],
+    [
+      'keys with a weak algorithm, or a short or published secret: 1 (short)',
+      'tsigil tsigkey list --weak',
+    ],
     ['zones outside the TLD entries: 1 (example.org.)', 'tsigil zone list --outside-tlds'],
   ]);
   expect((await run(busy, ['tsigkey', 'list', '--weak', '-f', 'value', '-c', 'name'])).out).toBe(
@@ -103,6 +108,66 @@ test('a long-lived token that expires within 14 days needs a person, a short-liv
     { message: 'tokens that expire within 14 days: 1 (lasting on 2030-04-01)' },
   ]);
 });
+
+test('200 with what the overview shows: published, expiring and old keys, rotations that wait, administrators and the copy of the master key', async () => {
+  let aheadMs = 0;
+  const clock = createClock(() => Date.now() + aheadMs);
+  const busy = await startTestService(
+    { TSIGIL_TSIGKEYS_MAX_AGE_DAYS: '370' },
+    { clock, rotations: { intervalMs: 20, pollMs: 20 } },
+  );
+  // The example testkey in rndc.conf(5) of BIND 9.
+  const secret = 'R3HI8P6BKw9ZwXwN3VZKuQ==';
+  const ids = new Map<string, string>();
+  for (const [name, more] of Object.entries({ manual: { secret }, moves: {} })) {
+    const created = await busy.post('/v2/tsigkeys', { ...KEY_MEMBERS, ...more, name });
+    ids.set(name, String(created.body.id));
+  }
+  const server = { driver: 'bind', address: '192.0.2.53', pool_id: KEY_MEMBERS.resource_id };
+  const { body: ns } = await busy.post('/v2/nameservers', { ...server, name: 'ns1' });
+  await busy.post('/v2/tokens', { name: 'ada', roles: ['admin'] });
+  await busy.post(`/v2/tsigkeys/${ids.get('moves')}/rotate`, {});
+  const { tsigkeys, ...first } = (await busy.get('/v2/status')).body;
+  expect(tsigkeys).toMatchObject({ total: 3, weak: 1, published: 1, expiring: 0, old: 0 });
+  expect(first.nameservers.servers).toMatchObject([
+    { id: ns.id, name: 'ns1', driver: 'bind', state: 'failed', keys_live: 0 },
+  ]);
+  expect(first.changes).toMatchObject([
+    { actor_name: 'admin', action: 'tsigkey.rotation.started', resource_name: 'moves' },
+    { action: 'tsigkeys:rotate', resource_name: 'moves-r2' },
+    { action: 'tokens:create', resource_name: 'ada' },
+  ]);
+  expect(first.tokens.administrators).toBe(1);
+  expect(first.encryption.master_key_copied).toBe(false);
+  aheadMs = 61_000; // a rotation waits for name servers for a minute before it says so
+  await expect
+    .poll(async () => (await busy.get('/v2/status')).body.tsigkeys.waiting)
+    .toMatchObject([{ id: ids.get('moves'), name: 'moves', reason: 'not_verified', who: ['ns1'] }]);
+  expect((await busy.post('/v2/encryption/confirm-copy', undefined)).status).toBe(200);
+  aheadMs = 366 * DAY_MS;
+  const later = (await busy.get('/v2/status')).body;
+  expect(later.tsigkeys).toMatchObject({ expiring: 2, old: 2 });
+  expect(later.encryption.master_key_copied).toBe(true);
+});
+
+test.runIf(process.env.TEST_DATABASE !== 'postgres')(
+  '200 without a look at any secret: one that cannot be decrypted is found when somebody reads it',
+  async () => {
+    const { folder, ...first } = await startTestService();
+    const { body } = await first.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'damaged' });
+    await first.close();
+    const database = new DatabaseSync(join(folder, 'tsigil.db'));
+    database.exec("UPDATE tsigkeys SET secret = 'damaged'");
+    database.close();
+    const again = await startTestService({}, { folder });
+    const unreadable = async () => (await again.get('/v2/status')).body.encryption.unreadable;
+    expect([await unreadable(), await unreadable()]).toEqual([0, 0]);
+    const states = await again.post('/v2/tsigkeys/states', { ids: [body.id] });
+    expect([states.status, await unreadable()]).toEqual([200, 0]);
+    await again.get(`/v2/tsigkeys/${body.id}`);
+    expect(await unreadable()).toBe(1);
+  },
+);
 
 test('status says which sections the token may not see: exit code 5', async () => {
   const { status, out, err } = await run(await clientFor(service, ['reader'], 'p1'), ['status']);

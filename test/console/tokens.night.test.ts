@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 // What the pages have, in the functions that run there.
 declare const document: { readonly documentElement: { readonly outerHTML: string } };
 
-describe.skipIf(!hasChromium())('the screens of tokens and sessions', () => {
+describe.skipIf(!hasChromium())('the screens of tokens', () => {
   let service: TestService;
   const { start, enter, enterWith } = consolePages();
 
@@ -97,28 +97,6 @@ describe.skipIf(!hasChromium())('the screens of tokens and sessions', () => {
     await page.getByRole('link', { name: 'Who can read it' }).click();
     await tokens.getByText('Only the key').waitFor();
     await page.getByText('Of the key read.example').waitFor();
-  });
-
-  test('an administrator ends the session of another, whose page asks for a new sign-in', async () => {
-    const { token } = await createToken('visitor', { roles: ['auditor'] });
-    const other = await enterWith(token, 'sessions');
-    await other.page.getByText('this session').waitFor();
-    expect(await other.page.getByRole('button', { name: 'End the session' }).count()).toBe(0);
-
-    const { page } = await enter('sessions');
-    await page.getByRole('button', { name: 'End the session of visitor' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
-    await page.getByText('Session ended').waitFor();
-    await other.open('sessions');
-    await other.page.getByLabel('Token').waitFor();
-  });
-
-  test('a token without rights sees its own sessions, and no tokens', async () => {
-    const { token } = await createToken('plain', {});
-    const plain = await enterWith(token, 'sessions');
-    await plain.page.getByText('1 session').waitFor();
-    await plain.open('tokens');
-    await plain.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
   });
 });
 

@@ -80,6 +80,7 @@ export function serverDependenciesOn(
       verify: absent,
       rotate: absent,
       rotateMasterKey: absent,
+      confirmCopy: absent,
     },
     audit: {
       backups: absent,

@@ -25,6 +25,7 @@ const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
     resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     secret_octets: 6,
     secret_set_at: NOW,
+    published: false,
     granted: 'transfer',
     version: 1,
   },

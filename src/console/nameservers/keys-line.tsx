@@ -1,8 +1,10 @@
 import { Ago, count, sentence } from '../parts/text.tsx';
 import type { NameServer } from '../resources.ts';
 
+type Line = Pick<NameServer, 'keys_live' | 'keys_wanted' | 'verified_at' | 'error'>;
+
 /** How many keys were verified and when, or why not all. */
-export function KeysLine({ server }: { server: NameServer }) {
+export function KeysLine({ server }: { server: Line }) {
   const { keys_live: live, keys_wanted: wanted, verified_at: at, error } = server;
   if (error !== null)
     return (

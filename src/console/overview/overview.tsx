@@ -1,164 +1,218 @@
 import { useEffect } from 'preact/hooks';
 import { useLive } from '../live.ts';
-import { Failure, NotLive } from '../parts/notices.tsx';
-import { PageHead } from '../parts/page.tsx';
+import { KeysLine } from '../nameservers/keys-line.tsx';
+import { verbOf } from '../parts/history.tsx';
+import { NotLive } from '../parts/notices.tsx';
+import { PageHead, reading } from '../parts/page.tsx';
 import { State } from '../parts/states.tsx';
-import { Skeleton } from '../parts/table.tsx';
-import {
-  Ago,
-  Copy,
-  count,
-  Later,
-  Name,
-  Reference,
-  relative,
-  sentence,
-  timeOf,
-  visible,
-} from '../parts/text.tsx';
-import { get } from '../requests.ts';
-import { isChange, verbOf } from '../parts/history.tsx';
-import type {
-  AuditRecord,
-  KeyState,
-  Lifecycle,
-  NameServer,
-  Status,
-  Token,
-  Waiting,
-} from '../resources.ts';
+import { Ago, count, Name, relative, sentence, timeOf, visible } from '../parts/text.tsx';
+import { showToast } from '../parts/toasts.tsx';
+import { asRequestError, request } from '../requests.ts';
+import type { Status } from '../resources.ts';
 import { pageOf } from '../router.ts';
-import { may, session } from '../session.ts';
-import { checklistOf, needsOf, type Facts, type KeyAges, type Need, type Step } from './needs.ts';
+import { may } from '../session.ts';
+import { COPY_KEY, needsOf, stepsOf, type Need, type Step } from './needs.ts';
 
-interface Shown extends Facts {
-  /** How many tokens of administrators are valid, or undefined if the caller may not see them. */
-  readonly administrators: number | undefined;
-  readonly changes: readonly AuditRecord[];
-}
-
-const MAX_CHANGES = 3;
-const MAX_RECORDS = 50;
-const MAX_ROTATIONS = 20;
-const MAX_SERVERS = 100;
+const SHAPES = { bad: '✕', warn: '!', busy: '◷', ok: '✓', off: '–' } as const;
 
 /** Says whether anything needs the person. */
 export function Overview() {
-  const { data, error, asOf, reload } = useLive<Shown>(
-    'v2/status',
-    ({ servers }) => servers.some(({ state }) => state === 'pending'),
-    readFacts,
+  const live = useLive<Status>('v2/status', ({ nameservers }) =>
+    (nameservers?.servers ?? []).some(({ state }) => state === 'pending'),
   );
-  const needs = data === undefined ? [] : needsOf(data);
+  const { data: status, error, asOf, reload } = live;
+  const needs = status === undefined ? [] : needsOf(status);
   useEffect(() => {
     document.title = `${needs.length > 0 ? `(${needs.length}) ` : ''}Overview · Tsigil`;
   }, [needs.length]);
-  if (data === undefined)
-    return (
-      <>
-        <PageHead title="Overview" />
-        {error === undefined ? (
-          <Later>
-            <div class="table">
-              <table>
-                <tbody>
-                  <Skeleton columns={3} />
-                </tbody>
-              </table>
-            </div>
-          </Later>
-        ) : (
-          <Failure error={error} what="the state of the service" retry={reload} />
-        )}
-      </>
-    );
-  const steps = checklistOf(data, session.value?.caller.id ?? '', data.administrators);
+  if (status === undefined)
+    return reading({ title: 'Overview', live, what: 'the state of the service' });
+  const steps = stepsOf(status);
   return (
     <>
       <PageHead title="Overview" />
       <div class="stack">
         <NotLive error={error} asOf={asOf} reload={reload} />
-        <section class="panel" aria-label="Does anything need me?">
-          {needs.length === 0 ? <Calm facts={data} /> : <Needs needs={needs} />}
-          <Totals status={data.status} />
-          <Changes records={data.changes} />
-        </section>
-        {steps.length === 0 ? null : <Checklist steps={steps} />}
-        {data.status.nameservers === null ? null : <Servers servers={data.servers} />}
+        {needs.length === 0 ? null : (
+          <section class="panel" aria-label="Does anything need me?">
+            <h2>Needs attention</h2>
+            <ul class="needs">
+              {needs.map((need) => (
+                <Line key={need.text} {...need} />
+              ))}
+            </ul>
+          </section>
+        )}
+        {steps.length > 0 ? <Checklist steps={steps} reload={reload} /> : null}
+        {needs.length + steps.length === 0 ? <Calm status={status} /> : null}
+        {status.nameservers === null ? null : <Servers servers={status.nameservers.servers} />}
+        {status.changes === null ? null : <Changes changes={status.changes} />}
       </div>
     </>
   );
 }
 
-async function readFacts(path: string, isBackground: boolean, signal: AbortSignal): Promise<Shown> {
-  const options = { isBackground, signal };
-  const [status, servers, waiting, ages, administrators, changes] = await Promise.all([
-    get<Status>(path, options),
-    may('nameservers:list')
-      ? get<{ nameservers: NameServer[] }>(
-          `v2/nameservers?limit=${MAX_SERVERS}&sort_key=name`,
-          options,
-        ).then(({ nameservers }) => nameservers)
-      : [],
-    may('tsigkeys:list') && may('tsigkeys:get') ? readWaiting(options) : [],
-    may('tsigkeys:list') ? readAges(options) : { isAll: true, states: [] },
-    may('tokens:list') ? countAdministrators(options) : undefined,
-    may('audit:list') ? readChanges(options) : [],
-  ]);
-  return { status, servers, waiting, ages, administrators, changes };
-}
-
-interface Options {
-  readonly isBackground: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** Reads the age and the expiry of the oldest keys. */
-async function readAges(options: Options): Promise<KeyAges> {
-  const { tsigkeys, links } = await get<{ tsigkeys: { id: string }[]; links: { next?: string } }>(
-    'v2/tsigkeys?sort_key=created_at&limit=100',
-    options,
+/** A line with its next action. */
+function Line({
+  look,
+  text,
+  detail,
+  href,
+  run,
+}: Omit<Need, 'look'> & { look: keyof typeof SHAPES }) {
+  return (
+    <li class="need">
+      <span class={`shape ${look}`} aria-hidden="true">
+        {SHAPES[look]}
+      </span>
+      <span>
+        <bdi>{visible(text)}</bdi>
+      </span>
+      {detail === undefined ? null : (
+        <span class="detail">
+          <bdi>{sentence(detail)}</bdi>
+        </span>
+      )}
+      {run === undefined ? null : (
+        <span class="detail">
+          Run <code>{run}</code>
+        </span>
+      )}
+      {href === undefined ? null : (
+        <a href={href}>
+          Open<span class="hidden">: {visible(text)}</span>
+        </a>
+      )}
+    </li>
   );
-  if (tsigkeys.length === 0) return { isAll: true, states: [] };
-  const body = { ids: tsigkeys.map(({ id }) => id) };
-  const { states } = await get<{ states: KeyState[] }>(
-    'v2/tsigkeys/states',
-    Object.assign({ method: 'POST', body }, options),
+}
+
+function Calm({ status }: { status: Status }) {
+  const { nameservers, tsigkeys, zones } = status;
+  const checks = (nameservers?.servers ?? []).flatMap(({ verified_at: at }) => at ?? []);
+  const totals = [
+    [tsigkeys?.total, 'key'],
+    [nameservers?.total, 'server'],
+    [zones?.total, 'zone'],
+  ] as const;
+  const words = totals.flatMap(([number, word]) =>
+    number === undefined ? [] : count(number, word),
   );
-  return { isAll: links.next === undefined, states };
-}
-
-async function countAdministrators(options: Options): Promise<number> {
-  const { tokens } = await get<{ tokens: Token[] }>('v2/tokens?limit=1000', options);
-  return tokens.filter(
-    ({ roles, expires_at: at }) =>
-      roles.some((role) => role.toLowerCase() === 'admin') &&
-      (at === null || timeOf(at) > Date.now()),
-  ).length;
-}
-
-/** Reads the last changes that people and programs made. */
-async function readChanges(options: Options): Promise<readonly AuditRecord[]> {
-  const { records } = await get<{ records: AuditRecord[] }>(
-    `v2/audit?outcome=success&limit=${MAX_RECORDS}`,
-    options,
+  return (
+    <section class="panel" aria-label="Does anything need me?">
+      <p class="calm">
+        <span class="shape" aria-hidden="true">
+          ✓
+        </span>
+        <span>
+          {checks.length > 0 ? 'Everything is signed and verified.' : 'Nothing needs you.'}{' '}
+          {words.length === 0 ? '' : `${words.join(', ')}. `}
+          {checks.length === 0 ? '' : `Last check ${relative(Math.max(...checks.map(timeOf)))}.`}
+        </span>
+      </p>
+    </section>
   );
-  return records.filter(isChange).slice(0, MAX_CHANGES);
 }
 
-function Changes({ records }: { records: readonly AuditRecord[] }) {
-  if (records.length === 0) return null;
+function Checklist({ steps, reload }: { steps: readonly Step[]; reload(): void }) {
+  const done = steps.filter(({ isDone }) => isDone).length;
+  const confirm = async () => {
+    try {
+      await request('v2/encryption/confirm-copy', { method: 'POST' });
+      reload();
+    } catch (error) {
+      showToast(asRequestError(error).message);
+    }
+  };
+  return (
+    <section class="panel" aria-labelledby="setup">
+      <h2 id="setup">
+        Set up{' '}
+        <span class="muted">
+          {done} of {steps.length}
+        </span>
+      </h2>
+      <ul class="needs">
+        {steps.map(({ text, isDone, href, right }) => {
+          const isAllowed = right === undefined || may(right);
+          const next = isDone || !isAllowed || href === undefined ? {} : { href };
+          const lacks = isDone || isAllowed ? {} : { detail: `Needs the right ${right}` };
+          return (
+            <>
+              <Line
+                key={text}
+                look={isDone ? 'ok' : 'off'}
+                text={`${text}${isDone ? ': done' : ''}`}
+                {...next}
+                {...lacks}
+              />
+              {text === COPY_KEY && !isDone && isAllowed ? (
+                <li key="copied">
+                  <button type="button" class="button" onClick={() => void confirm()}>
+                    It is copied
+                  </button>
+                </li>
+              ) : null}
+            </>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function Servers({ servers }: Pick<NonNullable<Status['nameservers']>, 'servers'>) {
+  return (
+    <section class="stack-s" aria-labelledby="servers">
+      <h2 id="servers">Name servers</h2>
+      {servers.length === 0 ? (
+        <p class="muted">None yet. Without one, keys are stored here and delivered nowhere.</p>
+      ) : (
+        <div class="table">
+          <table aria-labelledby="servers">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">State</th>
+                <th scope="col">Keys</th>
+              </tr>
+            </thead>
+            <tbody>
+              {servers.map((server) => (
+                <tr key={server.id}>
+                  <td>
+                    <a class="main-link" href={pageOf('nameservers', server.id)}>
+                      <Name text={server.name} />
+                    </a>
+                  </td>
+                  <td>
+                    <State state={server.state} words={server.state} />
+                  </td>
+                  <td class="cell">
+                    <KeysLine server={server} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Changes({ changes }: { changes: NonNullable<Status['changes']> }) {
   return (
     <section class="stack-s" aria-label="Last changes">
       <div class="row between">
-        <h3 class="label">Last changes</h3>
+        <h2>Last changes</h2>
         <a class="small" href={pageOf('audit')}>
           All in audit
         </a>
       </div>
       <ol class="timeline">
-        {records.map(({ seq, at, actor_name: actor, action, resource_name: name }) => (
-          <li key={seq}>
+        {changes.map(({ at, actor_name: actor, action, resource_name: name }) => (
+          <li key={`${at} ${action}`}>
             <span>
               <Name text={actor} /> {verbOf(action).replace(/ it$/, '')}{' '}
               {name === null ? null : <Name text={name} />}
@@ -169,200 +223,6 @@ function Changes({ records }: { records: readonly AuditRecord[] }) {
           </li>
         ))}
       </ol>
-    </section>
-  );
-}
-
-/** Returns the rotations that wait. Keys that are being replaced are not the current ones. */
-async function readWaiting(options: Options): Promise<readonly Waiting[]> {
-  const { tsigkeys } = await get<{ tsigkeys: { id: string; name: string }[] }>(
-    `v2/tsigkeys?current=false&limit=${MAX_ROTATIONS}`,
-    options,
-  );
-  const found = await Promise.all(
-    tsigkeys.map(async ({ id, name }) => {
-      const { keys } = await get<Lifecycle>(`v2/tsigkeys/${id}/lifecycle`, options);
-      const waiting = keys.find((key) => key.id === id)?.waiting ?? null;
-      return waiting === null ? [] : [{ id, name, reason: waiting.reason, who: waiting.who }];
-    }),
-  );
-  return found.flat();
-}
-
-function Needs({ needs }: { needs: readonly Need[] }) {
-  return (
-    <>
-      <h2>Needs attention</h2>
-      <ul class="needs">
-        {needs.map(({ key, shape, look, text, detail, href, run }) => (
-          <li class="need" key={key}>
-            <span class={`shape ${look}`} aria-hidden="true">
-              {shape}
-            </span>
-            <span>
-              <bdi>{visible(text)}</bdi>
-            </span>
-            {detail === undefined ? null : (
-              <span class="detail">
-                <bdi>{sentence(detail)}</bdi>
-              </span>
-            )}
-            {run === undefined ? null : (
-              <span class="detail">
-                Run <code>{visible(run)}</code>
-              </span>
-            )}
-            {href === undefined ? null : (
-              <a href={href}>
-                Open<span class="hidden">: {visible(text)}</span>
-              </a>
-            )}
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
-
-function Calm({ facts: { status, servers } }: { facts: Shown }) {
-  const checks = servers.flatMap(({ verified_at: at }) => (at === null ? [] : [timeOf(at)]));
-  const hasKeys = (status.tsigkeys?.total ?? 0) > 0;
-  const isVerified = hasKeys && servers.length > 0;
-  return (
-    <p class="calm">
-      <span class="shape" aria-hidden="true">
-        ✓
-      </span>
-      <span>
-        {isVerified ? 'Everything is signed and verified.' : 'Nothing needs you.'}
-        {checks.length === 0 ? null : ` Last check ${relative(Math.max(...checks))}.`}
-      </span>
-    </p>
-  );
-}
-
-function Totals({ status }: { status: Status }) {
-  const totals = [
-    [status.tsigkeys?.total, 'key'],
-    [status.nameservers?.total, 'name server'],
-    [status.zones?.total, 'zone'],
-    [status.tlds?.total, 'top-level domain'],
-    [status.pools?.total, 'pool'],
-  ] as const;
-  return (
-    <p class="totals muted">
-      {totals.map(([number, word]) =>
-        number === undefined ? null : <span key={word}>{count(number, word)}</span>,
-      )}
-    </p>
-  );
-}
-
-function Checklist({ steps }: { steps: readonly Step[] }) {
-  const done = steps.filter(({ isDone }) => isDone).length;
-  return (
-    <section class="panel" aria-labelledby="setup">
-      <h2 id="setup">
-        Set up{' '}
-        <span class="muted">
-          {done} of {steps.length}
-        </span>
-      </h2>
-      <ul class="needs">
-        {steps.map(({ text, isDone, href, right, run }) => (
-          <li class="need" key={text}>
-            <span class={`shape ${isDone ? 'ok' : 'off'}`} aria-hidden="true">
-              {isDone ? '✓' : '–'}
-            </span>
-            <span class={isDone ? 'muted' : ''}>
-              {text}
-              <span class="hidden">{isDone ? ': done' : ': to do'}</span>
-            </span>
-            {isDone || run === undefined ? null : (
-              <>
-                <span class="detail">
-                  On the host of the service, run <code>{run}</code>
-                </span>
-                <Copy text={() => run} what="the command" />
-              </>
-            )}
-            {isDone || href === undefined ? null : right === undefined || may(right) ? (
-              <a href={href}>
-                Open<span class="hidden">: {text}</span>
-              </a>
-            ) : (
-              <span class="detail">
-                Needs the right <code>{right}</code>.
-              </span>
-            )}
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function Servers({ servers }: { servers: readonly NameServer[] }) {
-  return (
-    <section class="stack-s" aria-labelledby="servers">
-      <h2 id="servers">Name servers</h2>
-      <div class="table">
-        {servers.length === 0 ? (
-          <div class="empty">
-            <p class="muted">
-              No name servers yet. Without one, keys are stored, but delivered nowhere.
-            </p>
-            {may('nameservers:create') ? (
-              <a class="button" href={pageOf('nameservers', 'new')}>
-                Add a name server
-              </a>
-            ) : null}
-          </div>
-        ) : (
-          <table class="two-line" aria-labelledby="servers">
-            <colgroup>
-              <col width="24%" />
-              <col width="18%" />
-              <col width="20%" />
-              <col width="16%" />
-              <col width="22%" />
-            </colgroup>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">State</th>
-                <th scope="col">Pool</th>
-                <th scope="col">Keys</th>
-                <th scope="col">Verified</th>
-              </tr>
-            </thead>
-            <tbody>
-              {servers.map((server) => (
-                <tr key={server.id}>
-                  <td>
-                    <a class="main-link" href={pageOf('nameservers', server.id)}>
-                      <Name text={server.name} />
-                    </a>{' '}
-                    <span class="muted">{server.driver}</span>
-                  </td>
-                  <td>
-                    <State state={server.state} words={server.state} />
-                  </td>
-                  <td>
-                    <Reference collection="pools" id={server.pool_id} />
-                  </td>
-                  <td>
-                    {server.keys_live} of {server.keys_wanted} verified
-                  </td>
-                  <td class="muted">
-                    <Ago at={server.verified_at} none="never" />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </div>
     </section>
   );
 }

@@ -51,15 +51,6 @@ export function verbOf(action: string): string {
   return ACTIONS[action] ?? VERBS[verb] ?? visible(action);
 }
 
-/** What only reads, or signs in and out. */
-const NO_CHANGES = ['get', 'list', 'export', 'reveal', 'desired', 'observe'];
-
-/** Returns whether a record is about a change that a person or a program made. */
-export function isChange({ action, actor_kind: kind }: AuditRecord): boolean {
-  const [subject, verb = ''] = action.split(':');
-  return kind !== 'service' && subject !== 'sessions' && !NO_CHANGES.includes(verb);
-}
-
 /** The last entries of the audit trail about a resource, for callers that may see them. */
 export function History({ collection, id }: { collection: string; id: string }) {
   const isAllowed = may('audit:list');

@@ -44,11 +44,16 @@ export function PageHead({ title, crumb, children }: PageHeadProps) {
  * Returns a page before what it shows is there. This is no component, so that the heading, which has
  * the focus, stays when the rest follows.
  */
-export function reading(props: { title: string; crumb: Crumb; live: Live<unknown>; what: string }) {
+export function reading(props: {
+  title: string;
+  crumb?: Crumb;
+  live: Live<unknown>;
+  what: string;
+}) {
   const { title, crumb, live, what } = props;
   return (
     <>
-      <PageHead title={title} crumb={crumb} />
+      <PageHead title={title} {...(crumb === undefined ? {} : { crumb })} />
       {live.error === undefined ? (
         <Later>
           <div class="panel" aria-hidden="true">

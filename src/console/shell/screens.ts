@@ -21,11 +21,5 @@ export const SCREENS: readonly Screen[] = [
   ['nameservers', 'Name servers', 'nameservers:list', nameServers],
   ['pools', 'Pools', 'pools:list', async () => (await import('../pools/pools.tsx')).Pools],
   ['tokens', 'Tokens', 'tokens:list', async () => (await import('../tokens/tokens.tsx')).Tokens],
-  [
-    'sessions',
-    'Sessions',
-    undefined,
-    async () => (await import('../sessions/sessions.tsx')).Sessions,
-  ],
   ['audit', 'Audit', 'audit:list', async () => (await import('../audit/audit.tsx')).Audit],
 ];

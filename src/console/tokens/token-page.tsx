@@ -121,7 +121,7 @@ function Sessions({ id }: { id: string }) {
   return found.length === 0 ? (
     <span class="muted">none in this console</span>
   ) : (
-    <a href={pageOf('sessions')}>{count(found.length, 'session')} of this console</a>
+    <>{count(found.length, 'session')} of this console</>
   );
 }
 

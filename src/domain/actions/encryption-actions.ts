@@ -33,6 +33,7 @@ const EXAMPLE: EncryptionStatus = {
   ],
   clear_text: 0,
   unreadable: 0,
+  master_key_copied: true,
   lost_count: 0,
   mac_key: 2,
   lost: [],
@@ -132,5 +133,11 @@ export const ENCRYPTION_ACTIONS = [
     'Rotate the master key',
     'Reads the master key file again, and encrypts all data keys with the first key in the file. Copy the file to every machine of the service first.',
     (encryption, entry) => encryption.rotateMasterKey(entry),
+  ),
+  keyAction(
+    'confirm-copy',
+    'Confirm that the master key is copied',
+    'Notes that somebody has copied the master key to a place without backups of the database. It holds until the master key is replaced.',
+    (encryption, entry) => encryption.confirmCopy(entry),
   ),
 ];

@@ -5,7 +5,7 @@ import { described, list as objects, object, responseObject } from '../model/obj
 import { MAX_LIMIT } from '../model/settings.ts';
 import { describedKeys, FLAWS, keyStates, keysUnused } from '../operations/key-states.ts';
 import { isVisible } from '../operations/visibility.ts';
-import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { keyFacts, tsigkey, type KeyFacts } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
 
 export const KEY_STATES = responseObject({
@@ -19,7 +19,7 @@ export const KEY_STATES = responseObject({
         ),
         weakness: described(
           list(enumeration(FLAWS), 0, FLAWS.length),
-          'What is wrong with the key: `md5` or `sha1` for its algorithm, `short` for a secret shorter than the output of the algorithm, `unusable` if no name server can use it.',
+          'What is wrong with the key: `md5` or `sha1` for its algorithm, `short` for a secret shorter than the output of the algorithm, `published` for one of a manual or an example, `unusable` if no name server can use it.',
         ),
         secret_set_at: described(timestamp(), 'The time when the key got its present secret.'),
         owner: described(nullable(anyText()), 'Who answers for the key.'),
@@ -96,8 +96,8 @@ export const keyStatesAction = defineAction({
   async run({ dependencies, context: { caller }, body }) {
     const { store, delivery } = dependencies;
     const ids = [...new Set(body.ids)];
-    const found = new Map<string, Tsigkey>();
-    for (const key of await store.find(tsigkey, 'id', ids))
+    const found = new Map<string, KeyFacts>();
+    for (const key of await store.find(keyFacts, 'id', ids))
       if (await isVisible(store, tsigkey, caller, key)) found.set(key.id, key);
     const keys = ids.flatMap((id) => found.get(id) ?? []);
     const places = await delivery.ofKeys(keys);

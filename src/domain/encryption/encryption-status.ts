@@ -31,6 +31,10 @@ export const ENCRYPTION_STATUS = responseObject({
     integer(0),
     'The number of secrets that this process could not decrypt and that have not been repaired.',
   ),
+  master_key_copied: described(
+    boolean(),
+    'Whether somebody has confirmed that the first master key is copied to another place. True without a master key.',
+  ),
   lost_count: described(
     integer(0),
     'The number of keys without a secret, because it was lost with the master key.',
@@ -98,4 +102,6 @@ export interface Encryption {
    * the master keys cannot be used.
    */
   rotateMasterKey(entry: AuditEntry): Promise<EncryptionStatus>;
+  /** Notes that the first master key is copied to another place. */
+  confirmCopy(entry: AuditEntry): Promise<EncryptionStatus>;
 }

@@ -2,7 +2,7 @@ import { unusedSince, usesOf } from '../delivery/key-uses.ts';
 import type { DeliveryStatus, KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
 import { deliveriesOf } from '../delivery/status.ts';
 import type { ShownDeliveries } from '../delivery/responses.ts';
-import { isUnusable, weaknessesOf, WEAKNESSES, type Tsigkey } from '../resources/tsigkey.ts';
+import { isUnusable, weaknessesOf, WEAKNESSES, type KeyFacts } from '../resources/tsigkey.ts';
 import { lifecycle, lineage } from '../resources/lineage.ts';
 import { expiryOf } from '../rules/expiry.ts';
 import type { Dependencies } from './change.ts';
@@ -23,7 +23,7 @@ export interface KeyState {
  */
 export async function keyStates(
   { delivery }: Pick<Dependencies, 'delivery'>,
-  keys: readonly Tsigkey[],
+  keys: readonly KeyFacts[],
   given?: readonly (readonly KeyOnServer[])[],
 ): Promise<KeyState[]> {
   const places = given ?? (await delivery?.ofKeys(keys)) ?? [];
@@ -44,7 +44,7 @@ export async function keysUnused(
     delivery,
     clock,
   }: Pick<Dependencies, 'clock'> & { readonly delivery: Pick<DeliveryStatus, 'uses'> },
-  keys: readonly Tsigkey[],
+  keys: readonly KeyFacts[],
   places: readonly (readonly KeyOnServer[])[],
 ): Promise<ReturnType<typeof unusedSince>[]> {
   const read = places.flat().filter(({ server }) => server.evidence !== null);
@@ -64,7 +64,7 @@ export async function keysUnused(
 /** Returns for each key who answers for it, and when it should be replaced if nothing replaces it. */
 export async function describedKeys(
   { store, settings }: Pick<Dependencies, 'store' | 'settings'>,
-  keys: readonly Tsigkey[],
+  keys: readonly KeyFacts[],
 ): Promise<{ readonly owner: string | null; readonly expires_at: string | null }[]> {
   const found = await store.find(
     lifecycle,

@@ -166,6 +166,7 @@ const retiredFields = defineFields({
   resource_id: hiddenField(uuid(), 'The pool or zone of the key.'),
   secret_octets: kept(integer(0, 255), 0, 'The length of the secret in octets.'),
   secret_set_at: kept(timestamp(), '', 'The time when the key got its secret.'),
+  published: kept(boolean(), false, 'Whether the secret is in a manual or an example.'),
   version: keyVersion,
   grants: kept(GRANTS, null, 'The grants of the key.'),
   retired_at: hiddenField(timestamp(), 'The time of retirement.'),

@@ -1,7 +1,7 @@
 import { ALGORITHM_NAMES, ALGORITHMS, weaknessOf, type AlgorithmName } from '../dns/algorithms.ts';
 import { wireProblems } from '../key-formats/key.ts';
 import { comparisonForm } from '../text/dns-name.ts';
-import { enumeration, integer, nullable, timestamp, uuid } from '../model/field.ts';
+import { boolean, enumeration, integer, nullable, timestamp, uuid } from '../model/field.ts';
 import { GRANTS, RIGHTS_TEXTS } from './grants.ts';
 import { byLineage, currentOf, lifecycle, lineage, retiredKey } from './lineage.ts';
 import { keyVersion, line } from './shared-fields.ts';
@@ -119,6 +119,13 @@ const fields = defineFields({
     onCreate: { default: '' },
     set: 'hidden',
   },
+  published: {
+    ...boolean(),
+    description: 'Whether the secret is in a manual or an example, so anybody can sign with it.',
+    example: false,
+    onCreate: { default: false },
+    set: 'hidden',
+  },
   granted: {
     ...nullable(enumeration(RIGHTS_TEXTS)),
     description:
@@ -161,7 +168,7 @@ export const tsigkey = defineResource({
     },
     weak: {
       description:
-        'Whether the algorithm of the key is not recommended, or its secret is shorter than the output of the algorithm.',
+        'Whether the algorithm of the key is not recommended, or its secret is published or shorter than the output of the algorithm.',
       evaluate: (keys) => Promise.resolve(keys.map((key) => weaknessesOf(key).length > 0)),
     },
   },
@@ -203,22 +210,52 @@ export const tsigkey = defineResource({
     keyWarnings({ name, algorithm, secret: readable(secret) }),
 });
 
-type Strength = Pick<Tsigkey, 'name' | 'algorithm' | 'secret_octets'>;
+/** The keys without their secrets. Reading them decrypts nothing, so that a page can ask often. */
+export const keyFacts = defineResource({
+  collection: tsigkey.collection,
+  noun: tsigkey.noun,
+  title: tsigkey.title,
+  words: tsigkey.words,
+  description: tsigkey.description,
+  operations: [],
+  fields: defineFields({
+    name: fields.name,
+    algorithm: fields.algorithm,
+    scope: fields.scope,
+    resource_id: fields.resource_id,
+    secret_octets: fields.secret_octets,
+    secret_set_at: fields.secret_set_at,
+    published: fields.published,
+    granted: fields.granted,
+    version: fields.version,
+  }),
+  unique: { field: 'name', comparisonForm },
+  filters: {},
+});
 
-/** Why a key is weak: its algorithm without `hmac-`, or `short` for its secret. */
-export const WEAKNESSES = ['md5', 'sha1', 'short'] as const;
+export type KeyFacts = ResourceOf<(typeof keyFacts)['fields']>;
+
+type Strength = Pick<Tsigkey, 'algorithm' | 'secret_octets' | 'published'>;
+
+/** Why a key is weak: its algorithm without `hmac-`, or what is wrong with its secret. */
+export const WEAKNESSES = ['md5', 'sha1', 'short', 'published'] as const;
 
 export function weaknessesOf({
   algorithm,
   secret_octets: octets,
-}: Pick<Strength, 'algorithm' | 'secret_octets'>): (typeof WEAKNESSES)[number][] {
+  published,
+}: Strength): (typeof WEAKNESSES)[number][] {
+  const ofSecret = { short: isShort(algorithm, octets), published };
   return WEAKNESSES.filter((word) =>
-    word === 'short' ? isShort(algorithm, octets) : algorithm === `hmac-${word}`,
+    word === 'md5' || word === 'sha1' ? algorithm === `hmac-${word}` : ofSecret[word],
   );
 }
 
 /** Returns whether no name server can use a key. */
-export function isUnusable({ name, secret_octets: octets }: Omit<Strength, 'algorithm'>): boolean {
+export function isUnusable({
+  name,
+  secret_octets: octets,
+}: Pick<Tsigkey, 'name' | 'secret_octets'>): boolean {
   return octets === 0 || wireProblems({ name }).length > 0;
 }
 

@@ -143,7 +143,7 @@ async function assertAdministratorLeft(
  * Returns whether a token grants all rights of an administrator at `now`. Compares roles ignoring
  * case.
  */
-function isAdministrator(candidate: Token, now: string): boolean {
+export function isAdministrator(candidate: Token, now: string): boolean {
   const { roles, expires_at: expiresAt } = candidate;
   return (
     isGenuine(candidate) &&

@@ -1,3 +1,4 @@
+import { publicationOf } from '../access/published-secrets.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
 import { readable } from '../model/unreadable.ts';
@@ -82,17 +83,18 @@ export async function admitTsigkey(
 function secretFacts(
   change: Change<TsigkeyFields>,
   secret: Tsigkey['secret'],
-): Pick<Tsigkey, 'secret_octets' | 'secret_set_at'> {
+): Pick<Tsigkey, 'secret_octets' | 'secret_set_at' | 'published'> {
   const { resource } = change;
-  if (change.operation === 'create')
-    return { secret_octets: octetsOf(readable(secret)), secret_set_at: resource.created_at };
-  const isNew = change.operation === 'update' && hasNewSecret(change);
-  return isNew
-    ? {
-        secret_octets: octetsOf(readable(secret)),
-        secret_set_at: resource.updated_at ?? resource.created_at,
-      }
-    : { secret_octets: resource.secret_octets, secret_set_at: resource.secret_set_at };
+  if (change.operation === 'update' && !hasNewSecret(change)) {
+    const { secret_octets, secret_set_at, published } = resource;
+    return { secret_octets, secret_set_at, published };
+  }
+  const isCreated = change.operation === 'create';
+  return {
+    secret_octets: octetsOf(readable(secret)),
+    secret_set_at: isCreated ? resource.created_at : (resource.updated_at ?? resource.created_at),
+    published: publicationOf(readable(secret)) !== undefined,
+  };
 }
 
 const OTHER_SECRET =

@@ -15,7 +15,8 @@ const sortIndexes = (table: string) => [
  * Creates the schema of the first release. Lower numbers belong to development versions. Times of
  * type BIGINT are milliseconds of the database's clock. A row of `copies` says that the database is
  * the source of a finished copy, or the target of an unfinished one, when its last backup was
- * written, or which backup it is and when that was written.
+ * written, which backup it is and when that was written, or which master key somebody has copied to
+ * another place.
  */
 export const migration: Migration = {
   number: 15,
@@ -81,6 +82,7 @@ function resources(text: string, now: string): string[] {
       secret_key INTEGER REFERENCES data_keys (number),
       secret_octets INTEGER NOT NULL,
       secret_set_at ${text} NOT NULL,
+      published INTEGER NOT NULL,
       scope ${text} NOT NULL,
       resource_id ${text} NOT NULL,
       granted ${text},
@@ -206,6 +208,7 @@ function resources(text: string, now: string): string[] {
       resource_id ${text} NOT NULL,
       secret_octets INTEGER NOT NULL,
       secret_set_at ${text} NOT NULL,
+      published INTEGER NOT NULL,
       version INTEGER NOT NULL,
       grants ${text},
       retired_at ${text} NOT NULL,

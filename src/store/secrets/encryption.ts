@@ -101,6 +101,7 @@ export function runEncryption({
       data_keys: dataKeys,
       clear_text: await countUnder(database.reads, null),
       unreadable: await countUnreadable(database.reads, keyring),
+      master_key_copied: (await copiedKey(database.reads)) === keyring.masterKeys[0]?.id,
       lost_count: lost.length,
       mac_key: keyring.auditKey()?.number ?? null,
       lost: lost.slice(0, MAX_LISTED),
@@ -141,11 +142,29 @@ export function runEncryption({
       });
       return status();
     },
+    async confirmCopy(entry) {
+      await database.migrate(async (sql) => {
+        const id = keyring.masterKeys[0]?.id ?? '';
+        await sql.run(NOTE_COPY, [id, entry.at]);
+        await insertRecord(sql, { ...entry, detail: { master_key: id } });
+      });
+      return status();
+    },
     async close() {
       closed = true;
       await job.close();
     },
   };
+}
+
+/** Inserts or replaces the mark of a copied master key. Its parameters are its id and the time. */
+const NOTE_COPY = `INSERT INTO copies (role, other, at) VALUES ('master-key', ?, ?)
+  ON CONFLICT (role) DO UPDATE SET other = excluded.other, at = excluded.at`;
+
+/** Returns the id of the master key that somebody has copied, or undefined. */
+async function copiedKey(sql: Sql): Promise<string | undefined> {
+  const row = await sql.one("SELECT other FROM copies WHERE role = 'master-key'", []);
+  return row === undefined ? undefined : String(row.other);
 }
 
 async function assertNoRotation(sql: Sql, keys: readonly WrappedKey[]): Promise<void> {
