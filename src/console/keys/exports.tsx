@@ -1,4 +1,5 @@
 import { useEffect, useId, useState } from 'preact/hooks';
+import { Choice } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Problem } from '../parts/notices.tsx';
 import { Copy, download, Name } from '../parts/text.tsx';
@@ -65,7 +66,6 @@ function Side({ id, side, title }: SideProps) {
   const [zone, setZone] = useState('');
   const [isAsked, setAsked] = useState(false);
   const [shown, setShown] = useState<Shown>({});
-  const ids = [useId(), useId(), useId()] as const;
   const isServer = usable.some((each) => each.name === format && each.isServer);
   const needsPrimary = side === 'secondary' && isServer;
   const lacksPrimary = needsPrimary && !PRIMARY.test(primary);
@@ -104,47 +104,21 @@ function Side({ id, side, title }: SideProps) {
   return (
     <section class="stack-s" aria-label={title}>
       <h3 class="label">{title}</h3>
-      <div class="field">
-        <label for={ids[0]}>Program</label>
-        <select
-          id={ids[0]}
-          class="input"
-          value={format}
-          onChange={(event) => setFormat(event.currentTarget.value)}
-        >
-          {usable.map(({ name, label }) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </div>
+      <Choice
+        label="Program"
+        value={format}
+        choices={usable.map(({ name, label }) => [name, label])}
+        choose={setFormat}
+      />
       {needsPrimary ? (
         <div class="halves">
-          <div class="field">
-            <label for={ids[1]}>Address of the primary</label>
-            <input
-              id={ids[1]}
-              class="input mono"
-              placeholder="192.0.2.53"
-              autocomplete="off"
-              value={primary}
-              onInput={(event) => setPrimary(event.currentTarget.value.trim())}
-            />
-          </div>
-          <div class="field">
-            <label for={ids[2]}>
-              Zone <span class="muted small">optional</span>
-            </label>
-            <input
-              id={ids[2]}
-              class="input mono"
-              placeholder="example.org"
-              autocomplete="off"
-              value={zone}
-              onInput={(event) => setZone(event.currentTarget.value.trim())}
-            />
-          </div>
+          <Text
+            label="Address of the primary"
+            example="192.0.2.53"
+            value={primary}
+            set={setPrimary}
+          />
+          <Text label="Zone (optional)" example="example.org" value={zone} set={setZone} />
         </div>
       ) : null}
       {shown.error === undefined ? null : <Problem error={shown.error} />}
@@ -178,5 +152,23 @@ function Side({ id, side, title }: SideProps) {
         )}
       </div>
     </section>
+  );
+}
+
+function Text(props: { label: string; example: string; value: string; set(value: string): void }) {
+  const { label, example, value, set } = props;
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        class="input mono"
+        placeholder={example}
+        autocomplete="off"
+        value={value}
+        onInput={(event) => set(event.currentTarget.value.trim())}
+      />
+    </div>
   );
 }

@@ -1,6 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { RightChange } from '../../domain/access/changes.ts';
 import { zoneText } from '../../domain/text/dns-name.ts';
 import { Confirm } from '../parts/dialog.tsx';
+import type { Values } from '../parts/form.tsx';
 import { Entries, FoldedEntries, Totals } from '../parts/import-report.tsx';
 import { Problem } from '../parts/notices.tsx';
 import { count, Name, Names, visible } from '../parts/text.tsx';
@@ -14,14 +16,7 @@ import {
   type KeyImportPlan,
   type Step,
 } from './key-import-plan.ts';
-import { RightsMatrix } from './rights-matrix.tsx';
-import { SourceForm, targetOf, type Draft } from './source-form.tsx';
-
-const EMPTY: Draft = {
-  files: [],
-  main: '',
-  target: { scope: 'POOL', resource_id: DEFAULT_POOL },
-};
+import { ScopeControl } from './scope-control.tsx';
 
 /** What an import did, without the secrets. */
 interface Done {
@@ -33,52 +28,104 @@ interface Done {
 
 /** Reads the configuration of a name server, shows what its keys will open, and creates the keys. */
 export function ImportKeys() {
-  const [draft, setDraft] = useState(EMPTY);
+  const [text, setText] = useState('');
+  const [target, setTarget] = useState<Values>({ scope: 'POOL', resource_id: DEFAULT_POOL });
   const [plan, setPlan] = useState<KeyImportPlan>();
   const [done, setDone] = useState<Done>();
   const [error, setError] = useState<Error>();
-  const [isBusy, setBusy] = useState(false);
-  const leaving = useMemo(() => new AbortController(), []);
-  useEffect(() => () => leaving.abort(), []);
-  const changes = useRef(0);
-
-  const change = (given: Partial<Draft>) => {
-    changes.current += 1;
+  // What is pasted or chosen meanwhile must not be taken for what is compared.
+  const reading = useRef(new AbortController());
+  useEffect(() => () => reading.current.abort(), []);
+  const stop = () => {
+    reading.current.abort();
     setPlan(undefined);
     setError(undefined);
-    setDraft((before) => Object.assign({}, before, given));
   };
+  const { scope, resource_id: id } = target;
+  const missing = plan?.configuration.missing ?? [];
+  const isReady = text.trim() !== '' && typeof id === 'string';
   const compare = async () => {
-    const main = draft.files.find(({ path }) => path === draft.main);
-    const target = targetOf(draft.target);
-    if (isBusy || main === undefined || target === undefined) return;
-    setBusy(true);
-    setError(undefined);
-    // What was chosen meanwhile must not be taken for what is compared.
-    const seen = changes.current;
-    const isSame = () => changes.current === seen && !leaving.signal.aborted;
+    if (!isReady) return;
+    stop();
+    const { signal } = (reading.current = new AbortController());
     try {
       const { readConfiguration } = await import('./configuration.ts');
-      const configuration = await readConfiguration(main, draft.files);
-      const found = await planKeyImport(configuration, target, leaving.signal);
-      if (isSame()) setPlan(found);
+      const of = { scope: scope === 'ZONE' ? scope : 'POOL', resource_id: id } as const;
+      const found = await planKeyImport(await readConfiguration(text), of, signal);
+      if (!signal.aborted) setPlan(found);
     } catch (failure) {
-      // A file that cannot be parsed says where, and quotes no secret.
-      if (isSame()) setError(failure as Error);
+      // A text that cannot be parsed says where, and quotes no secret.
+      if (!signal.aborted) setError(failure as Error);
     }
-    setBusy(false);
   };
   if (done !== undefined) return <Result done={done} again={() => setDone(undefined)} />;
   return (
     <>
-      <SourceForm draft={draft} isBusy={isBusy} change={change} compare={compare} />
+      <section class="panel" aria-label="The configuration">
+        <form
+          class="dialog-body"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void compare();
+          }}
+        >
+          <div class="field">
+            <label for="pasted">Configuration</label>
+            <textarea
+              id="pasted"
+              class="input mono"
+              rows={12}
+              spellcheck={false}
+              autocomplete="off"
+              aria-describedby="pasted-hint"
+              value={text}
+              onInput={({ currentTarget: { value } }) => {
+                stop();
+                setText(value);
+              }}
+            />
+            <p id="pasted-hint" class="hint">
+              The named.conf, knot.conf or nsd.conf of the primary, with the text of each file that
+              it includes in the place of the line that includes it, or a file of keys. Your browser
+              reads it; nothing leaves it but the keys that you import.
+            </p>
+          </div>
+          <fieldset class="field">
+            <legend>New keys apply to</legend>
+            <ScopeControl
+              id="target"
+              values={target}
+              setAll={(values) => {
+                stop();
+                setTarget(values);
+              }}
+              describedBy={undefined}
+              isInvalid={false}
+            />
+          </fieldset>
+          <div class="row">
+            <button type="submit" class="button primary" aria-disabled={!isReady}>
+              Show what would change
+            </button>
+          </div>
+        </form>
+      </section>
       {error === undefined ? null : <Problem error={error} />}
-      {plan === undefined ? null : (
+      {missing.length === 0 ? null : (
+        <div class="alert warn" role="alert">
+          <p>
+            <b>Paste these files too, in the place of the lines that include them.</b> They may
+            refuse a key, so nothing is imported without them.
+          </p>
+          <Entries entries={missing} show={visible} />
+        </div>
+      )}
+      {plan === undefined || missing.length > 0 ? null : (
         <Changes
           plan={plan}
           finish={(result) => {
-            // Nothing keeps the secrets of the files.
-            setDraft(EMPTY);
+            // Nothing keeps the secrets of the text.
+            setText('');
             setPlan(undefined);
             setDone(result);
           }}
@@ -96,7 +143,7 @@ interface ChangesProps {
 /** What the import would do, with the button that does it. */
 function Changes({ plan, finish }: ChangesProps) {
   const { configuration, fresh, known, absent, target, zones } = plan;
-  const { matrix, leftOut, missing } = configuration;
+  const { matrix, leftOut } = configuration;
   const mayCreate = target.scope === 'POOL' && absent.length > 0 && may('zones:create');
   const [wantsZones, setWantsZones] = useState(true);
   const createsZones = mayCreate && wantsZones;
@@ -109,7 +156,7 @@ function Changes({ plan, finish }: ChangesProps) {
   useEffect(() => heading.current?.focus(), [plan]);
   const changes = useMemo(() => rightsIn(plan, createsZones), [plan, createsZones]);
   // The progress of the import must not draw it again.
-  const table = useMemo(() => <RightsMatrix changes={changes} />, [changes]);
+  const table = useMemo(() => <Rights changes={changes} />, [changes]);
   const created = createsZones ? absent.length : 0;
   const button = `Import ${count(fresh.length, 'key')}`;
   const keys = new Set(fresh.map(({ name }) => name));
@@ -132,15 +179,6 @@ function Changes({ plan, finish }: ChangesProps) {
           [leftOut.length, 'left out', true],
         ]}
       />
-      {missing.length === 0 ? null : (
-        <div class="alert">
-          <p>
-            <b>Some included files are not here, or it is not certain which of yours they are.</b>{' '}
-            They may refuse a key, so no key gets a right. Choose the folder, or the missing files.
-          </p>
-          <Entries entries={missing} show={visible} />
-        </div>
-      )}
       {matrix !== undefined || fresh.length === 0 ? null : (
         <div class="alert">
           <p>
@@ -148,16 +186,11 @@ function Changes({ plan, finish }: ChangesProps) {
             {target.scope === 'ZONE'
               ? 'the zone'
               : `every zone of the pool (now ${zones.size.toLocaleString('en')})`}
-            . Choose the main configuration of the name server to keep each key to its zones.
+            . Paste the whole configuration of the name server to keep each key to its zones.
           </p>
         </div>
       )}
-      {changes.length === 0 ? null : (
-        <>
-          <p class="muted">What each new key opens, today and after the import.</p>
-          {table}
-        </>
-      )}
+      {changes.length === 0 ? null : table}
       {absent.length === 0 ? null : mayCreate ? (
         <label class="option">
           <input
@@ -245,6 +278,53 @@ function Some({ names }: { names: readonly string[] }) {
   return <Names names={names.slice(0, 10)} of={names.length} />;
 }
 
+const MAX_ROWS = 200;
+
+/** What each new key opens today, and after the import. */
+function Rights({ changes }: { changes: readonly RightChange[] }) {
+  return (
+    <div class="table">
+      <table class="wrap" aria-label="What each key opens">
+        <thead>
+          <tr>
+            {['Key', 'Right', 'Today', 'After the import'].map((head) => (
+              <th scope="col" key={head}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {changes.slice(0, MAX_ROWS).map(({ key, right, before, limited, after }) => (
+            <tr key={`${key} ${right}`}>
+              <td>
+                <Name text={zoneText(key)} />
+              </td>
+              <td>{right}</td>
+              <td>
+                <Some names={before.map(zoneText)} />
+                {limited.length === 0 ? null : (
+                  <>
+                    {before.length === 0 ? '' : ', '}limited in{' '}
+                    <Some names={limited.map(zoneText)} />
+                  </>
+                )}
+              </td>
+              <td>{after.length === 0 ? 'nothing' : <Some names={after.map(zoneText)} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {changes.length > MAX_ROWS ? (
+        <p class="muted">
+          And {count(changes.length - MAX_ROWS, 'more right')}:{' '}
+          <code>tsigil tsigkey import FILE --dry-run</code> prints all.
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
 /** What an import has done, and what it has not. */
 function Result({ done, again }: { done: Done; again(): void }) {
   const { hasAccess, steps, of } = done;
@@ -278,7 +358,7 @@ function Result({ done, again }: { done: Done; again(): void }) {
       )}
       {steps.length === of ? null : (
         <p class="warn">
-          ! Stopped after {steps.length} of {of}. Choose the files again to go on: what is here
+          ! Stopped after {steps.length} of {of}. Paste the text again to go on: what is here
           already stays as it is.
         </p>
       )}
