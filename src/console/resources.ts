@@ -19,7 +19,6 @@ import type { ShownLifecycle } from '../domain/rotation/shown.ts';
 
 export type { Status } from '../domain/actions/status.ts';
 export type { AuditRecord } from '../domain/audit/record.ts';
-export type { TrailVerification as Verification } from '../domain/audit/trail.ts';
 export type { NameServer, Tld };
 export type Pool = ResourceOf<(typeof pool)['fields']>;
 export type Zone = ResourceOf<(typeof zone)['fields']> & { readonly pool_id: string };

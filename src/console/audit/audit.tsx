@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { verbOf } from '../parts/history.tsx';
 import { PageHead, useTitle } from '../parts/page.tsx';
 import { State } from '../parts/states.tsx';
@@ -10,7 +10,6 @@ import { useRows } from '../rows.ts';
 import { definitionOf } from '../session.ts';
 import { AuditFilters, requestOf } from './filters.tsx';
 import { changesOf, RecordDialog, Subject, subjectOf } from './record.tsx';
-import { Exporting, Seal } from './trail.tsx';
 
 type Row = AuditRecord & { readonly id: string };
 
@@ -102,16 +101,11 @@ export function Audit() {
   const path = useMemo(() => requestOf(filters).toString(), [present]);
   const columns = useMemo(() => columnsOf(present), [present]);
   const list = useRows<Row>('audit', `v2/audit?${path}`, LIST);
-  const [isExporting, setExporting] = useState(false);
   const shown = list.rows.find(({ id }) => id === parameters.get('record'));
   const isFiltered = path !== '';
   return (
     <>
-      <PageHead title="Audit">
-        <button type="button" class="button" onClick={() => setExporting(true)}>
-          Export…
-        </button>
-      </PageHead>
+      <PageHead title="Audit" />
       <AuditFilters />
       <List
         label="Audit trail"
@@ -139,13 +133,10 @@ export function Audit() {
             </>
           )
         }
-      >
-        <Seal />
-      </List>
+      />
       {shown === undefined ? null : (
         <RecordDialog record={shown} onClose={() => setQuery({ record: '' })} />
       )}
-      {isExporting ? <Exporting filters={path} onClose={() => setExporting(false)} /> : null}
     </>
   );
 }
