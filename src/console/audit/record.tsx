@@ -1,5 +1,6 @@
 import { CloseAction, Dialog } from '../parts/dialog.tsx';
 import { State } from '../parts/states.tsx';
+import { Terms } from '../parts/terms.tsx';
 import { Ago, Name, PAGES, visible } from '../parts/text.tsx';
 import type { AuditRecord } from '../resources.ts';
 import { pageOf } from '../router.ts';
@@ -56,62 +57,47 @@ export function RecordDialog({ record, onClose }: { record: AuditRecord; onClose
     ([member]) => member !== 'changes' || changes.length === 0,
   );
   const hasToken = kind === 'token' && actor !== 'configured' && may('tokens:get');
+  const time = (
+    <>
+      {at.replace('T', ' ')} UTC{' '}
+      <span class="muted">
+        <Ago at={at} />
+      </span>
+    </>
+  );
+  const named = <Name text={name} />;
+  const who = (
+    <>
+      {hasToken ? <a href={pageOf('tokens', actor)}>{named}</a> : named}{' '}
+      <span class="muted">{kind}</span>
+    </>
+  );
+  const resource = (
+    <>
+      <Subject record={record} /> <span class="muted">{record.resource_type}</span>
+    </>
+  );
+  const { request_id: id } = record;
+  const request =
+    id === null ? undefined : (
+      <a class="mono" href={`${pageOf('audit')}?request_id=${encodeURIComponent(id)}`}>
+        {visible(id)}
+      </a>
+    );
   return (
     <Dialog title={<code>{visible(record.action)}</code>} size="wide" onClose={onClose}>
       <div class="dialog-body">
-        <dl class="facts">
-          <dt>Time</dt>
-          <dd>
-            {at.replace('T', ' ')} UTC{' '}
-            <span class="muted">
-              <Ago at={at} />
-            </span>
-          </dd>
-          <dt>Who</dt>
-          <dd>
-            {hasToken ? (
-              <a href={pageOf('tokens', actor)}>
-                <Name text={name} />
-              </a>
-            ) : (
-              <Name text={name} />
-            )}{' '}
-            <span class="muted">{kind}</span>
-          </dd>
-          <dt>From</dt>
-          <dd>
-            <bdi class="mono">{visible(source ?? '–')}</bdi>
-          </dd>
-          <dt>Resource</dt>
-          <dd>
-            <Subject record={record} /> <span class="muted">{record.resource_type}</span>
-          </dd>
-          <dt>Outcome</dt>
-          <dd>
-            <State state={record.outcome} />
-          </dd>
-          <dt>Request</dt>
-          <dd>
-            {record.request_id === null ? (
-              <span class="muted">none, or several</span>
-            ) : (
-              <a
-                class="mono"
-                href={`${pageOf('audit')}?request_id=${encodeURIComponent(record.request_id)}`}
-              >
-                {visible(record.request_id)}
-              </a>
-            )}
-          </dd>
-          <dt>Sealed</dt>
-          <dd>
-            {batch === null ? (
-              <span class="muted">not yet</span>
-            ) : (
-              `in batch ${batch.toLocaleString('en')}, as record ${record.seq.toLocaleString('en')}`
-            )}
-          </dd>
-        </dl>
+        <Terms
+          rows={[
+            ['Time', time],
+            ['Who', who],
+            ['From', <bdi class="mono">{visible(source ?? '–')}</bdi>],
+            ['Resource', resource],
+            ['Outcome', <State state={record.outcome} />],
+            ['Request', request ?? <span class="muted">none, or several</span>],
+            ['Sealed', batch === null ? 'not yet' : `in batch ${batch}, as record ${record.seq}`],
+          ]}
+        />
         {changes.length === 0 ? null : (
           <div class="table">
             <table class="wrap">

@@ -4,6 +4,7 @@ import { FurtherFacts, IdFact } from '../parts/fields.tsx';
 import { NotLive } from '../parts/notices.tsx';
 import { PageHead, reading, Section, useTitle } from '../parts/page.tsx';
 import { Algorithm, State } from '../parts/states.tsx';
+import { Terms } from '../parts/terms.tsx';
 import { Ago, count, Name, Reference, sentence, visible } from '../parts/text.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import type { Deliveries, Grants, Key, KeyState, Lifecycle, Uses } from '../resources.ts';
@@ -70,7 +71,7 @@ export function KeyPage({ id }: { id: string }) {
       </PageHead>
       <div class="stack">
         <NotLive error={key.error} asOf={key.asOf} reload={reload} />
-        <Facts keyData={key.data} state={state.data} life={life.data} />
+        <KeyFacts keyData={key.data} state={state.data} life={life.data} />
         {life.data !== undefined && life.data.keys.length > 1 ? (
           <Rotation id={id} life={life.data} reload={reload} />
         ) : null}
@@ -141,85 +142,75 @@ const WEAKNESSES: Readonly<Record<string, string>> = {
   md5: 'hmac-md5 must not be used',
   sha1: 'hmac-sha1 is weak',
   short: 'The secret is shorter than the output of the algorithm',
+  published: 'Manuals print the secret, so anybody can sign with it',
   unusable: 'No name server can use the key: its name is no domain name, or its secret not base64',
 };
 
-function Facts(props: { keyData: Key; state: KeyState | undefined; life: Lifecycle | undefined }) {
+function KeyFacts(props: {
+  keyData: Key;
+  state: KeyState | undefined;
+  life: Lifecycle | undefined;
+}) {
   const { keyData, state, life } = props;
+  const { id, scope, resource_id: of, created_at: createdAt } = keyData;
+  const secret = (
+    <>
+      <Secret id={id} />
+      {may('tokens:list') ? (
+        <a class="small" href={`${pageOf('tokens', 'access')}?key=${id}`}>
+          Who can read it
+        </a>
+      ) : null}
+    </>
+  );
+  const algorithm = (
+    <>
+      <Algorithm name={keyData.algorithm} />
+      {(state?.weakness ?? []).map((word) => (
+        <p key={word} class="warn">
+          ! {WEAKNESSES[word] ?? word}
+        </p>
+      ))}
+    </>
+  );
+  const created = (
+    <>
+      <Ago at={createdAt} />
+      {state === undefined || state.secret_set_at === createdAt ? null : (
+        <span class="muted">
+          , secret set <Ago at={state.secret_set_at} />
+        </span>
+      )}
+    </>
+  );
+  const named = (text: string | null | undefined) =>
+    typeof text === 'string' ? <bdi>{visible(text)}</bdi> : null;
+  const collection = scope === 'POOL' ? 'pools' : 'zones';
   return (
     <section class="panel" aria-label="The key">
-      <dl class="facts">
-        <dt>Delivery</dt>
-        <dd>{state === undefined ? '…' : <State state={state.state} />}</dd>
-        <dt>Algorithm</dt>
-        <dd>
-          <Algorithm name={keyData.algorithm} />
-        </dd>
-        {(state?.weakness ?? []).map((word) => (
-          <dd key={word} class="warn">
-            ! {WEAKNESSES[word] ?? word}
-          </dd>
-        ))}
-        <dt>Secret</dt>
-        <dd>
-          <Secret id={keyData.id} />
-          {may('tokens:list') ? (
-            <a class="small" href={`${pageOf('tokens', 'access')}?key=${keyData.id}`}>
-              Who can read it
-            </a>
-          ) : null}
-        </dd>
-        <dt>Applies to</dt>
-        <dd>
-          <Reference
-            collection={keyData.scope === 'POOL' ? 'pools' : 'zones'}
-            id={keyData.resource_id}
-            withLabel
-          />
-        </dd>
-        {state?.owner === null || state === undefined ? null : (
-          <>
-            <dt>Owner</dt>
-            <dd>
-              <bdi>{visible(state.owner)}</bdi>
-            </dd>
-          </>
-        )}
-        {life?.purpose === null || life === undefined ? null : (
-          <>
-            <dt>Purpose</dt>
-            <dd>
-              <bdi>{visible(life.purpose)}</bdi>
-            </dd>
-          </>
-        )}
-        <dt>Created</dt>
-        <dd>
-          <Ago at={keyData.created_at} />
-          {state === undefined || state.secret_set_at === keyData.created_at ? null : (
-            <span class="muted">
-              , secret set <Ago at={state.secret_set_at} />
-            </span>
-          )}
-        </dd>
-        {state?.expires_at === null || state === undefined ? null : (
-          <>
-            <dt>Should be replaced</dt>
-            <dd>
-              <Ago at={state.expires_at} />
-            </dd>
-          </>
-        )}
-        <FurtherFacts
-          collection="tsigkeys"
-          resource={keyData}
-          shown={['id', 'name', 'algorithm', 'scope', 'resource_id', 'created_at', 'updated_at']}
-        />
-        <IdFact id={keyData.id} />
-      </dl>
+      <Terms
+        rows={[
+          ['Delivery', state === undefined ? '…' : <State state={state.state} />],
+          ['Algorithm', algorithm],
+          ['Secret', secret],
+          ['Applies to', <Reference collection={collection} id={of} withLabel />],
+          ['Owner', named(state?.owner)],
+          ['Purpose', named(life?.purpose)],
+          ['Created', created],
+          ['Should be replaced', state?.expires_at == null ? null : <Ago at={state.expires_at} />],
+        ]}
+      >
+        <FurtherFacts collection="tsigkeys" resource={keyData} shown={SHOWN} />
+        <IdFact id={id} />
+      </Terms>
     </section>
   );
 }
+
+const SHOWN = [
+  ...(['id', 'name', 'algorithm', 'scope'] as const),
+  ...(['resource_id', 'created_at', 'updated_at'] as const),
+];
 
 function Places({ base }: { base: string }) {
   const live = useLive<Deliveries>(`${base}/deliveries`, ({ servers }) =>

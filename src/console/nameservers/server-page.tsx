@@ -6,6 +6,7 @@ import { Denied, NotLive } from '../parts/notices.tsx';
 import { PageHead, reading, useTitle } from '../parts/page.tsx';
 import { EditResource } from '../parts/resource-forms.tsx';
 import { State } from '../parts/states.tsx';
+import { Terms } from '../parts/terms.tsx';
 import { Ago, count, Name, Reference, visible } from '../parts/text.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { asRequestError, request } from '../requests.ts';
@@ -43,7 +44,7 @@ export function ServerPage({ id }: { id: string }) {
       <div class="stack">
         <NotLive error={live.error} asOf={live.asOf} reload={reload} />
         <Why server={server} onAct={setLayer} />
-        <Facts server={server} />
+        <ServerFacts server={server} />
         <div class="columns">
           <div class="stack">
             <Waiting server={server} />
@@ -141,64 +142,44 @@ function Actions(props: { server: NameServer; onOpen(layer: Layer): void; reload
   );
 }
 
-function Facts({ server }: { server: NameServer }) {
-  const { state, keys_live: liveKeys, keys_wanted: wanted, verified_at: verified } = server;
+function ServerFacts({ server }: { server: NameServer }) {
+  const { keys_live: liveKeys, keys_wanted: wanted, verified_at: verified } = server;
+  const isSkewed = server.error_code === 'clock_skew';
+  const seenClock = verified === null ? CLOCK_UNKNOWN : CLOCK_RIGHT;
+  const keys = (
+    <>
+      Wanted {count(wanted, 'key')} · {liveKeys.toLocaleString('en')} there and verified{' '}
+      <Ago at={verified} none="never" />
+    </>
+  );
   return (
     <section class="panel" aria-label="The name server">
-      <dl class="facts">
-        <dt>State</dt>
-        <dd>
-          <State state={state} />
-        </dd>
-        <dt>Keys</dt>
-        <dd>
-          {wanted === 0 ? (
-            'None yet: its pool has no key.'
-          ) : (
-            <>
-              Wanted {count(wanted, 'key')} · {liveKeys.toLocaleString('en')} there and verified{' '}
-              <Ago at={verified} none="never" />
-            </>
-          )}
-        </dd>
-        <dt>Last applied</dt>
-        <dd>
-          <Ago at={server.applied_at} none="never" />
-        </dd>
-        <dt>Clock</dt>
-        <dd>
-          {server.error_code === 'clock_skew'
-            ? '✕ Differs by more than TSIG allows'
-            : verified === null
-              ? 'Not known: no signed query was accepted yet'
-              : 'Within the 300 s of TSIG, as its verified answers show'}
-        </dd>
-        <dt>Program</dt>
-        <dd>{titleOf(server.driver)}</dd>
-        <dt>Address</dt>
-        <dd>
-          <code>{visible(server.address)}</code>
-        </dd>
-        <dt>Pool</dt>
-        <dd>
-          <Reference collection="pools" id={server.pool_id} />
-        </dd>
-        <dt>Keys may</dt>
-        <dd>{server.rights.join(' and ')}</dd>
-        <dt>Delivered by</dt>
-        <dd>{server.delivery === 'agent' ? 'the agent on its host' : 'the service'}</dd>
-        <FurtherFacts
-          collection="nameservers"
-          resource={server}
-          shown={[
-            ...(['id', 'name', 'state', 'keys_live', 'keys_wanted', 'verified_at'] as const),
-            ...(['applied_at', 'driver', 'address', 'pool_id', 'rights', 'delivery'] as const),
-            ...(['pending_since', 'attempts', 'next_attempt_at', 'held', 'unknown_keys'] as const),
-            ...(['key_references', 'evidence', 'error_code', 'error', 'paused'] as const),
-          ]}
-        />
+      <Terms
+        rows={[
+          ['State', <State state={server.state} />],
+          ['Keys', wanted === 0 ? 'None yet: its pool has no key.' : keys],
+          ['Last applied', <Ago at={server.applied_at} none="never" />],
+          ['Clock', isSkewed ? '✕ Differs by more than TSIG allows' : seenClock],
+          ['Program', titleOf(server.driver)],
+          ['Address', <code>{visible(server.address)}</code>],
+          ['Pool', <Reference collection="pools" id={server.pool_id} />],
+          ['Keys may', server.rights.join(' and ')],
+          ['Delivered by', server.delivery === 'agent' ? 'the agent on its host' : 'the service'],
+        ]}
+      >
+        <FurtherFacts collection="nameservers" resource={server} shown={SHOWN} />
         <IdFact id={server.id} />
-      </dl>
+      </Terms>
     </section>
   );
 }
+
+const CLOCK_UNKNOWN = 'Not known: no signed query was accepted yet';
+const CLOCK_RIGHT = 'Within the 300 s of TSIG, as its verified answers show';
+
+const SHOWN = [
+  ...(['id', 'name', 'state', 'keys_live', 'keys_wanted', 'verified_at'] as const),
+  ...(['applied_at', 'driver', 'address', 'pool_id', 'rights', 'delivery'] as const),
+  ...(['pending_since', 'attempts', 'next_attempt_at', 'held', 'unknown_keys'] as const),
+  ...(['key_references', 'evidence', 'error_code', 'error', 'paused'] as const),
+];

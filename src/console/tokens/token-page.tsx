@@ -4,6 +4,7 @@ import { FurtherFacts } from '../parts/fields.tsx';
 import { History } from '../parts/history.tsx';
 import { Denied, NotLive } from '../parts/notices.tsx';
 import { PageHead, reading, useTitle } from '../parts/page.tsx';
+import { Terms } from '../parts/terms.tsx';
 import { Ago, count, Name, Reference, visible } from '../parts/text.tsx';
 import type { Token } from '../resources.ts';
 import { open, pageOf } from '../router.ts';
@@ -21,6 +22,20 @@ export function TokenPage({ id }: { id: string }) {
   const crumb = { label: 'Tokens', href: pageOf('tokens') };
   if (token === undefined) return reading({ title: 'Token', crumb, live, what: 'the token' });
   const isOwn = session.value?.caller.id === id;
+  const roles = (
+    <>
+      <bdi>{visible(token.roles.join(', '))}</bdi>
+      {isOwn ? <span class="muted"> · you are signed in with it</span> : null}
+    </>
+  );
+  const none = <span class="muted">none, so it cannot create zones</span>;
+  const { project_id: of } = token;
+  const project = of === null ? none : <bdi class="mono">{visible(of)}</bdi>;
+  const created = (
+    <>
+      <Ago at={token.created_at} /> <Creator by={token.created_by} />
+    </>
+  );
   return (
     <>
       <PageHead title={<Name text={token.name} isWhole />} crumb={crumb}>
@@ -41,45 +56,19 @@ export function TokenPage({ id }: { id: string }) {
         <NotLive error={live.error} asOf={live.asOf} reload={live.reload} />
         <div class="columns">
           <section class="panel" aria-label="The token">
-            <dl class="facts">
-              <dt>Roles</dt>
-              <dd>
-                <bdi>{visible(token.roles.join(', '))}</bdi>
-                {isOwn ? <span class="muted"> · you are signed in with it</span> : null}
-              </dd>
-              <dt>Project</dt>
-              <dd>
-                {token.project_id === null ? (
-                  <span class="muted">none, so it cannot create zones</span>
-                ) : (
-                  <bdi class="mono">{visible(token.project_id)}</bdi>
-                )}
-              </dd>
-              <dt>Limits</dt>
-              <dd>
-                <Limits
-                  token={token}
-                  none="None: everything that its roles allow, from every address."
-                />
-              </dd>
-              <dt>Last used</dt>
-              <dd>
-                <Ago at={token.last_used_at} none="never" />
-              </dd>
-              <dt>Expires</dt>
-              <dd>
-                <Expiry at={token.expires_at} />
-              </dd>
-              <dt>Sessions</dt>
-              <dd>
-                <Sessions id={id} />
-              </dd>
-              <dt>Created</dt>
-              <dd>
-                <Ago at={token.created_at} /> <Creator by={token.created_by} />
-              </dd>
+            <Terms
+              rows={[
+                ['Roles', roles],
+                ['Project', project],
+                ['Limits', <Limits token={token} none={UNLIMITED} />],
+                ['Last used', <Ago at={token.last_used_at} none="never" />],
+                ['Expires', <Expiry at={token.expires_at} />],
+                ['Sessions', <Sessions id={id} />],
+                ['Created', created],
+              ]}
+            >
               <FurtherFacts collection="tokens" resource={token} shown={SHOWN} />
-            </dl>
+            </Terms>
             <p class="muted small">
               A token cannot be changed. Create another, give it to its user, and delete this one
               once its last use stands still.
@@ -99,21 +88,12 @@ export function TokenPage({ id }: { id: string }) {
   );
 }
 
+const UNLIMITED = 'None: everything that its roles allow, from every address.';
+
 const SHOWN = [
-  'id',
-  'name',
-  'roles',
-  'project_id',
-  'pools',
-  'zones',
-  'keys',
-  'nameservers',
-  'addresses',
-  'last_used_at',
-  'expires_at',
-  'created_at',
-  'created_by',
-] as const;
+  ...(['id', 'name', 'roles', 'project_id', 'pools', 'zones', 'keys', 'nameservers'] as const),
+  ...(['addresses', 'last_used_at', 'expires_at', 'created_at', 'created_by'] as const),
+];
 
 function Sessions({ id }: { id: string }) {
   const found = useTokenSessions([id]);
