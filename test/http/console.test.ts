@@ -80,6 +80,18 @@ describe('the console', () => {
   });
 
   test.each([
+    '//evil.example',
+    '/\\evil.example',
+    '/?next=//evil.example',
+    '/console//evil.example',
+  ])('no redirect leads to another host: %s', async (path) => {
+    const headers = { accept: BROWSER };
+    const response = await fetch(service.url + path, { headers, redirect: 'manual' });
+    const location = response.headers.get('location');
+    if (location !== null) expect(location).toBe(`${service.url}/console/`);
+  });
+
+  test.each([
     '/',
     '/v2/tlds',
     '/v2/nosuch',
