@@ -47,7 +47,11 @@ zone "five.example" { type primary; file "5"; allow-transfer { 192.0.2.0/24; }; 
 `;
 
 const VIEWS: readonly View[] = [
-  { name: 'overview', path: '', ready: (page) => page.getByText(/^\d name servers?$/).waitFor() },
+  {
+    name: 'overview',
+    path: '',
+    ready: (page) => page.getByRole('heading', { name: 'Name servers' }).waitFor(),
+  },
   {
     name: 'keys',
     path: 'keys',
