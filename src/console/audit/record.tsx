@@ -40,7 +40,7 @@ function shown(value: unknown): string {
 
 /** Returns the members that a record says were changed. */
 export function changesOf({ detail }: Pick<AuditRecord, 'detail'>): readonly Change[] {
-  const changes = detail?.changes;
+  const { changes } = detail;
   if (typeof changes !== 'object' || changes === null) return [];
   return Object.entries(changes).flatMap(([name, pair]): Change[] =>
     Array.isArray(pair) && pair.length === 2
@@ -53,7 +53,7 @@ export function changesOf({ detail }: Pick<AuditRecord, 'detail'>): readonly Cha
 export function RecordDialog({ record, onClose }: { record: AuditRecord; onClose(): void }) {
   const { at, actor_kind: kind, actor_id: actor, actor_name: name, source, batch } = record;
   const changes = changesOf(record);
-  const further = Object.entries(record.detail ?? {}).filter(
+  const further = Object.entries(record.detail).filter(
     ([member]) => member !== 'changes' || changes.length === 0,
   );
   const hasToken = kind === 'token' && actor !== 'configured' && may('tokens:get');

@@ -3,7 +3,7 @@ import type { ScreenProps } from './screen-props.ts';
 
 export type Screen = readonly [
   /** The first part of the path. */
-  path: '' | 'keys' | 'zones' | 'tlds' | 'nameservers' | 'pools' | 'tokens' | 'sessions' | 'audit',
+  path: '' | 'keys' | 'zones' | 'tlds' | 'nameservers' | 'pools' | 'tokens' | 'audit',
   title: string,
   /** The right without which the screen is not shown. */
   right: string | undefined,
