@@ -92,6 +92,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'POST /v2/encryption/verify': '- - - -',
   'POST /v2/encryption/rotate': '- - - -',
   'POST /v2/encryption/rotate-master-key': '- - - -',
+  'POST /v2/encryption/confirm-copy': '- - - -',
 };
 
 const ROWS = Object.entries(MATRIX).flatMap(([route, cells]) => {
