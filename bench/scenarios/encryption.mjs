@@ -70,6 +70,7 @@ export async function encryption(bench) {
 const SET_BY_SERVICE = {
   secret_octets: 32,
   secret_set_at: AT,
+  published: false,
   granted: null,
   version: 1,
   updated_at: null,

@@ -388,27 +388,33 @@ function refusalsOf(
   keys: readonly DesiredKey[],
   { driver }: NameServer,
 ): (outcome: Outcome, address: NameServerAddress) => Promise<Fault | undefined> {
-  const isAccepted = ({ expectation: { accepted, check }, met }: Outcome) =>
-    accepted && met && check !== 'query';
-  const worksElsewhere = outcomes.some(isAccepted);
-  const refusedOf = (id: string) =>
-    outcomes.flatMap(({ expectation: { key, accepted, check }, met }) =>
-      key.id === id && accepted && !met ? [check] : [],
-    );
+  const wanted = outcomes.filter(({ expectation }) => expectation.accepted);
+  const worksElsewhere = wanted.some(
+    ({ expectation, met }) => met && expectation.check !== 'query',
+  );
+  const refusedChecks = new Map<string, Check[]>();
+  for (const { expectation, met } of wanted)
+    if (!met)
+      refusedChecks.set(expectation.key.id, [
+        ...(refusedChecks.get(expectation.key.id) ?? []),
+        expectation.check,
+      ]);
+  const keysById = new Map(keys.map((key) => [key.id, key]));
+  const missingZones = new Map<string, Promise<boolean>>();
+  const isMissing = (address: NameServerAddress, zone: string) => {
+    const asked = missingZones.get(zone) ?? isNotServed(address, zone);
+    missingZones.set(zone, asked);
+    return asked;
+  };
   return async ({ expectation, result: { verdict } }, address) => {
     const { check, zone, accepted } = expectation;
-    const key = keys.find(({ id }) => id === expectation.key.id);
-    if (
-      key === undefined ||
-      !accepted ||
-      check === 'query' ||
-      findBrand(driver)?.writesZones === true
-    )
-      return undefined;
+    const key = keysById.get(expectation.key.id);
+    if (key === undefined || !accepted || check === 'query') return undefined;
+    if (findBrand(driver)?.writesZones === true) return undefined;
     if (!NOT_ADMITTED_VERDICTS.includes(verdict)) return undefined;
     if (verdict !== 'not authorised' && !worksElsewhere) return undefined;
-    if (await isNotServed(address, zone)) return undefined;
-    return notAdmitted(key, check, zone, refusedOf(key.id));
+    if (await isMissing(address, zone)) return undefined;
+    return notAdmitted(key, check, zone, refusedChecks.get(key.id) ?? []);
   };
 }
 
