@@ -15,7 +15,7 @@ import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
 import type { Driver, Requirement } from '../driver.ts';
-import { checkLists } from '../list-check.ts';
+import { checkConfiguration } from '../configuration-check.ts';
 import { goneOf, isOnServer } from './prepare.ts';
 import type { PassResult } from './record.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
@@ -175,11 +175,11 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         const unknown = isDown ? [] : await checkUnknown(deliveries, stored, server.driver);
         const further = unsigned === undefined || isDown ? [] : [unsigned];
         const signal = AbortSignal.timeout(CHECK_MS);
-        const lists = stored ? await checkLists(server.driver, stored, zones, signal) : [];
+        const notes = stored ? await checkConfiguration(server.driver, stored, zones, signal) : [];
         return [
           ...[...requirements, ...further, ...unknown].map(shown),
           ...lacking,
-          ...lists.map(shown),
+          ...notes.map(shown),
         ];
       },
     },

@@ -9,19 +9,20 @@ import { openFiles } from './edited-files.ts';
 
 /**
  * Says in which of these zones no key of Tsigil gets a right, because the configuration names no list
- * for it. That can be intended, so it is no fault. Says nothing about a configuration that this process
- * cannot read, or that does not include Tsigil's file.
+ * for it, and which former files an adoption has left there. Both can be intended, so neither is a
+ * fault. Says nothing about a configuration that this process cannot read, or that does not include
+ * Tsigil's file.
  */
-export async function checkLists(
+export async function checkConfiguration(
   driver: Driver,
   { rights }: Pick<NameServer, 'rights'>,
   zones: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Requirement[]> {
-  const configured = await configuredZones(driver, signal);
-  const known = new Set(zones);
-  const ours = configured.filter(({ name }) => known.has(name));
-  return rights.flatMap((right) => {
+  const { configured = [], kept = [] } = (await configurationOf(driver, signal)) ?? {};
+  const served = new Set(zones);
+  const ours = configured.filter(({ name }) => served.has(name));
+  const lists = rights.flatMap((right): Requirement[] => {
     const without = zonesWithoutList(ours, right);
     if (without.length === 0) return [];
     return [
@@ -33,18 +34,27 @@ export async function checkLists(
       },
     ];
   });
+  if (kept.length === 0) return lists;
+  const left: Requirement = {
+    requirement: 'No former configuration is left.',
+    ok: true,
+    problem: `An adoption has kept: ${kept.map((path) => `'${path}'`).join(', ')}.`,
+    hint: 'These files contain secrets. Delete them once all is well.',
+  };
+  return [...lists, left];
 }
 
-async function configuredZones(driver: Driver, signal: AbortSignal) {
+async function configurationOf(driver: Driver, signal: AbortSignal) {
   try {
     const files = await driver.files?.(signal);
-    if (files === undefined) return [];
-    const { source, includesOwn } = await openFiles(files);
-    if (!includesOwn) return [];
-    return ACCESS_READERS[files.format]?.(source.text, source.include, source.path).zones ?? [];
+    if (files === undefined) return undefined;
+    const { source, includesOwn, kept } = await openFiles(files);
+    if (!includesOwn) return undefined;
+    const read = ACCESS_READERS[files.format]?.(source.text, source.include, source.path);
+    return { configured: read?.zones ?? [], kept: [...kept.values()] };
   } catch (error) {
     // Another requirement reports a configuration that cannot be read.
-    if (error instanceof DriverError || error instanceof KeyFileError) return [];
+    if (error instanceof DriverError || error instanceof KeyFileError) return undefined;
     throw error;
   }
 }
