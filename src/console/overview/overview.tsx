@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLive } from '../live.ts';
 import { KeysLine } from '../nameservers/keys-line.tsx';
@@ -52,14 +53,13 @@ export function Overview() {
   );
 }
 
-/** A line with its next action. */
-function Line({
-  look,
-  text,
-  detail,
-  href,
-  run,
-}: Omit<Need, 'look'> & { look: keyof typeof SHAPES }) {
+interface LineProps extends Omit<Need, 'look'> {
+  readonly look: keyof typeof SHAPES;
+  readonly children?: ComponentChildren;
+}
+
+/** A line with its next action: the page to open, or a button. */
+function Line({ look, text, detail, href, run, children }: LineProps) {
   return (
     <li class="need">
       <span class={`shape ${look}`} aria-hidden="true">
@@ -83,6 +83,7 @@ function Line({
           Open<span class="hidden">: {visible(text)}</span>
         </a>
       )}
+      {children}
     </li>
   );
 }
@@ -138,22 +139,19 @@ function Checklist({ steps, reload }: { steps: readonly Step[]; reload(): void }
           const next = isDone || !isAllowed || href === undefined ? {} : { href };
           const lacks = isDone || isAllowed ? {} : { detail: `Needs the right ${right}` };
           return (
-            <>
-              <Line
-                key={text}
-                look={isDone ? 'ok' : 'off'}
-                text={`${text}${isDone ? ': done' : ''}`}
-                {...next}
-                {...lacks}
-              />
+            <Line
+              key={text}
+              look={isDone ? 'ok' : 'off'}
+              text={`${text}${isDone ? ': done' : ''}`}
+              {...next}
+              {...lacks}
+            >
               {text === COPY_KEY && !isDone && isAllowed ? (
-                <li key="copied">
-                  <button type="button" class="button" onClick={() => void confirm()}>
-                    It is copied
-                  </button>
-                </li>
+                <button type="button" class="button text" onClick={() => void confirm()}>
+                  It is copied
+                </button>
               ) : null}
-            </>
+            </Line>
           );
         })}
       </ul>
