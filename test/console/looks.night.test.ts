@@ -310,7 +310,7 @@ describe.skipIf(!isReady)('the screens of the console', () => {
       delivery: 'agent',
     });
     browser = await startChromium();
-    const first = await openConsole(browser, service, { bypassCSP: true });
+    const first = await openConsole(browser, service);
     await first.open('');
     await first.page.getByLabel('Token').waitFor();
     await shoot(first.page, 'sign-in');
@@ -325,7 +325,7 @@ describe.skipIf(!isReady)('the screens of the console', () => {
       const { page, context, complaints, open } = await openConsole(
         browser,
         service,
-        Object.assign({ storageState: cookies, bypassCSP: true }, options),
+        Object.assign({ storageState: cookies }, options),
       );
       const problems: string[] = [];
       for (const { name, path, ready } of VIEWS) {

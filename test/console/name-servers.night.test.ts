@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { titleOf } from '../../src/console/nameservers/titles.ts';
-import { BRANDS } from '../../src/domain/brands/brands.ts';
 import { backup } from '../delivery/database.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { powerdns } from '../harness/brands/powerdns.ts';
@@ -26,14 +24,10 @@ import { hasProgram } from '../harness/tools.ts';
 
 const isReady = hasChromium() && hasProgram('named', 'bind9');
 
-test('the console names each program as the service does', () => {
-  for (const [driver, { title }] of Object.entries(BRANDS)) expect(titleOf(driver)).toBe(title);
-});
-
 describe.skipIf(!isReady)('name servers and pools in the console', () => {
   let server: DeliveryServer;
   let service: TestService;
-  const { start, enter, enterWith } = consolePages();
+  const { start, enter } = consolePages();
 
   beforeAll(async () => {
     server = await startDeliveryServer(bind);
@@ -42,33 +36,6 @@ describe.skipIf(!isReady)('name servers and pools in the console', () => {
     for (const name of ['xfr-fra', 'upd-ams']) await createKey(service, `${name}.example`);
     await untilLive(service, 'ns1');
     await start(service);
-  });
-
-  test('a name server is added with the keyboard, set up with its lines, and seen on the way to live', async () => {
-    const { page } = await enter('nameservers');
-    await page.getByRole('table', { name: 'Name servers' }).getByText('2 of 2 keys').waitFor();
-    await page.keyboard.press('c');
-    await page.getByRole('heading', { name: 'Add a name server' }).waitFor();
-    await page.getByLabel('NSD').check();
-    await page.getByLabel('Name', { exact: true }).fill('bad name');
-    await page.getByLabel('Address').fill('192.0.2.53');
-    await page.getByRole('button', { name: 'Add and show its configuration' }).click();
-    await page.locator('.problem').first().waitFor();
-    await page.getByLabel('Name', { exact: true }).fill('ns2');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Set up ns2' }).waitFor();
-    await page.getByText('include: "/etc/nsd/tsigil/keys.conf"').waitFor();
-    const line = page.getByRole('region', { name: 'How far it is' });
-    await line.getByText('✕ Agent reports').waitFor();
-    await line.getByText('Start the agent on its host, or read its log.').waitFor();
-    await page.getByRole('link', { name: 'Show the name server' }).click();
-    await page.getByRole('heading', { name: 'ns2', exact: true }).waitFor();
-    await page.locator('summary', { hasText: 'More' }).click();
-    await page.getByRole('button', { name: 'Delete…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Delete ns2?' });
-    await dialog.getByText('It has no key of Tsigil.').waitFor();
-    await dialog.getByRole('button', { name: 'Delete name server' }).click();
-    await page.getByRole('heading', { name: 'Name servers' }).waitFor();
   });
 
   test('a name server that goes down is shown without a reload, with the reason', async () => {
@@ -130,54 +97,6 @@ describe.skipIf(!isReady)('name servers and pools in the console', () => {
     await page.getByRole('link', { name: 'other' }).first().click();
     await page.getByRole('heading', { name: 'other' }).waitFor();
     await page.getByRole('region', { name: 'Name servers' }).getByRole('link').waitFor();
-  });
-
-  test('a pool is created, changed, and deleted once nothing is in it', async () => {
-    const { page } = await enter('pools?new=1');
-    const dialog = page.getByRole('dialog', { name: 'New pool' });
-    await dialog.getByLabel('Name', { exact: true }).fill('anycast');
-    await dialog.getByLabel('NS records').fill('first ns1.example.org.');
-    await dialog.getByRole('button', { name: 'Create pool' }).click();
-    await dialog.locator('.problem').first().waitFor();
-    await dialog.getByLabel('NS records').fill('1 ns1.example.org.');
-    await dialog.getByRole('button', { name: 'Create pool' }).click();
-    await page.getByRole('heading', { name: 'anycast' }).waitFor();
-    await page.getByText('ns1.example.org.').waitFor();
-    await page.getByText('None, so its keys are stored here').waitFor();
-    await page.getByRole('button', { name: 'Edit' }).click();
-    const edit = page.getByRole('dialog', { name: 'Edit pool' });
-    await edit.getByLabel('Description').fill('On the anycast network');
-    await edit.getByRole('button', { name: 'Save changes' }).click();
-    await page.getByText('On the anycast network').waitFor();
-    const id = page.url().split('/').at(-1) ?? '';
-    const { body: zone } = await service.post('/v2/zones', {
-      name: 'anycast.test.',
-      email: 'a@b.test',
-      pool_id: id,
-    });
-    await createKey(service, 'any.example', { resource_id: id });
-    await page.reload();
-    await page.getByRole('region', { name: 'Keys' }).getByText('any.example').waitFor();
-    await page.getByRole('button', { name: 'Delete…' }).click();
-    const remove = page.getByRole('dialog', { name: 'Delete anycast?' });
-    await remove.getByText('It has 1 zone, so the service refuses this.').waitFor();
-    await remove.getByText('1 key belong').waitFor();
-    await remove.getByLabel('Type anycast to confirm').fill('anycast');
-    await remove.getByRole('button', { name: 'Delete pool' }).click();
-    await remove.getByRole('alert').waitFor();
-    await service.call('DELETE', `/v2/zones/${String(zone.id)}`);
-    await remove.getByRole('button', { name: 'Delete pool' }).click();
-    await page.getByRole('heading', { name: 'Pools' }).waitFor();
-  });
-
-  test('without the rights, the page says which are needed', async () => {
-    const { body } = await service.post('/v2/tokens', { name: 'watcher', roles: ['keymanager'] });
-    const opened = await enterWith(String(body.token), 'nameservers');
-    await opened.page.getByText('needs the right nameservers:create').first().waitFor();
-    const { id } = await shownServer(service);
-    await opened.open(`nameservers/${id}`);
-    await opened.page.getByText('needs the right nameservers:update').first().waitFor();
-    expect(await opened.page.getByRole('button', { name: 'Reconcile now' }).count()).toBe(0);
   });
 
   test('its keys are released, and a name server without delivery says so', async () => {

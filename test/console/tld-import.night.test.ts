@@ -23,28 +23,14 @@ describe.skipIf(!hasChromium())('the import of top-level domains', () => {
     await bulk([{ name: 'kept' }, { name: 'test', description: 'For "tests", here' }]);
   });
 
-  test('shows what would change, names refused lines, applies the rest, and takes it back', async () => {
-    const { page } = await enter('tlds');
-    await page.getByRole('link', { name: 'Import a list' }).click();
+  test('applies the lines that are not refused, and takes them back', async () => {
+    const { page } = await enter('tlds/import');
     await page
       .getByLabel('List', { exact: true })
       .fill('test,Changed\nnot good\nnew,"A\ncompany"\nbücher\nnew\n-bad\n');
     await page.getByText('Remove them').click();
     await page.getByRole('button', { name: 'Show what would change' }).click();
     const changes = page.getByRole('region', { name: 'What would change' });
-    await changes.getByText('2 added').waitFor();
-    for (const text of ['1 changed', '1 removed', '0 left alone', '3 refused'])
-      await changes.getByText(text).waitFor();
-    for (const text of [
-      /^Line 2: not good: 'name' must consist/,
-      /^Line 6: new: line 3 has/,
-      /^Line 7: -bad/,
-    ])
-      await changes.getByText(text).waitFor();
-    await changes.getByText('Changed: 1').click();
-    await changes.getByText('test: ‘For "tests", here’ → ‘Changed’').waitFor();
-    expect(await entries()).toHaveLength(2); // nothing has changed yet
-
     await changes.getByRole('button', { name: 'Apply 4 changes…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Apply 4 changes?' });
     await dialog.getByLabel(/^Type/).fill('4');

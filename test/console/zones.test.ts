@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { consolePages, hasChromium } from '../harness/chromium.ts';
+import { consolePages, expectAccessible, hasChromium } from '../harness/chromium.ts';
+import { createKey } from '../harness/delivery.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-describe.skipIf(!hasChromium())('zones and top-level domains', () => {
+describe.skipIf(!hasChromium())('zones, top-level domains and pools in the console', () => {
   let service: TestService;
   const { start, enter, enterWith } = consolePages();
 
@@ -11,7 +12,13 @@ describe.skipIf(!hasChromium())('zones and top-level domains', () => {
     await start(service);
   });
 
+  /** Makes these the only top-level domains. */
+  const allowOnly = (
+    ...tlds: readonly { readonly name: string; readonly description?: string }[]
+  ) => service.post('/v2/tlds/bulk', { replace: true, tlds });
+
   test('an entry is added, refused, changed, removed and brought back', async () => {
+    await allowOnly();
     const { page } = await enter('tlds');
     await page.getByText('Without an entry, zones may have any name').waitFor();
     await page.getByRole('button', { name: 'Add a domain' }).first().click();
@@ -33,10 +40,12 @@ describe.skipIf(!hasChromium())('zones and top-level domains', () => {
     await page.getByText('Without an entry, zones may have any name').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('cell', { name: 'For tests' }).waitFor();
+    await expectAccessible(page);
   });
 
   test('several entries are chosen, removed after their number is typed, and brought back', async () => {
-    for (const name of ['one', 'three', 'two']) await service.post('/v2/tlds', { name });
+    const former = { name: 'test', description: 'For tests' };
+    await allowOnly({ name: 'one' }, former, { name: 'three' }, { name: 'two' });
     const { page } = await enter('tlds');
     await page.getByRole('checkbox', { name: 'Select one' }).check();
     await page.getByRole('checkbox', { name: 'Select three' }).click({ modifiers: ['Shift'] });
@@ -54,8 +63,35 @@ describe.skipIf(!hasChromium())('zones and top-level domains', () => {
     expect((await service.get('/v2/tlds?name=test')).body.tlds[0].description).toBe('For tests');
   });
 
+  test('an import says what it would change and refuses, and changes nothing yet', async () => {
+    const listed = { name: 'test', description: 'For "tests", here' };
+    await allowOnly({ name: 'kept' }, listed);
+    const { page } = await enter('tlds');
+    await page.getByRole('link', { name: 'Import a list' }).click();
+    await page
+      .getByLabel('List', { exact: true })
+      .fill('test,Changed\nnot good\nnew,"A\ncompany"\nbücher\nnew\n-bad\n');
+    await page.getByText('Remove them').click();
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    const changes = page.getByRole('region', { name: 'What would change' });
+    await changes.getByText('2 added').waitFor();
+    for (const text of ['1 changed', '1 removed', '0 left alone', '3 refused'])
+      await changes.getByText(text).waitFor();
+    for (const text of [
+      /^Line 2: not good: 'name' must consist/,
+      /^Line 6: new: line 3 has/,
+      /^Line 7: -bad/,
+    ])
+      await changes.getByText(text).waitFor();
+    await changes.getByText('Changed: 1').click();
+    await changes.getByText('test: ‘For "tests", here’ → ‘Changed’').waitFor();
+    await expectAccessible(page);
+    const { body } = await service.get('/v2/tlds?sort_key=name');
+    expect(body.tlds).toMatchObject([{ name: 'kept' }, listed]);
+  });
+
   test('names are checked, those in Unicode beside their ASCII form, and a missing entry is added from the answer', async () => {
-    await service.post('/v2/tlds', { name: 'test' });
+    await allowOnly({ name: 'test' });
     const { page } = await enter('zones');
     await page.getByRole('button', { name: 'Is this name allowed?' }).click();
     const dialog = page.getByRole('dialog', { name: 'Is this name allowed?' });
@@ -68,6 +104,7 @@ describe.skipIf(!hasChromium())('zones and top-level domains', () => {
     await dialog.getByText('bücher.test, in ASCII xn--bcher-kva.test allowed').waitFor();
     const { body } = await service.get('/v2/tlds?name=internal');
     expect(body.tlds).toHaveLength(1);
+    await expectAccessible(page);
     await dialog.getByLabel('Names of zones').fill('a.test '.repeat(1001));
     await dialog.getByText('These are 1,001 names.').waitFor();
   });
@@ -87,7 +124,7 @@ describe.skipIf(!hasChromium())('zones and top-level domains', () => {
       ['a\u200dü.test', `a\\u200dü.test ${spelling}`],
       [`${'ü'.repeat(64)}.test`, `${'ü'.repeat(64)}.test ${spelling}`],
     ] as const;
-    await service.post('/v2/tlds', { name: 'test' });
+    await allowOnly({ name: 'test' });
     const { page } = await enter('zones');
     await page.getByRole('button', { name: 'Is this name allowed?' }).click();
     const dialog = page.getByRole('dialog', { name: 'Is this name allowed?' });
@@ -100,6 +137,7 @@ describe.skipIf(!hasChromium())('zones and top-level domains', () => {
   });
 
   test('a zone is created, refused, changed and deleted with a key of its own', async () => {
+    await allowOnly({ name: 'test' });
     const { page } = await enter('zones');
     await page.getByRole('button', { name: 'New zone' }).first().click();
     const form = page.getByRole('dialog', { name: 'New zone' });
@@ -127,12 +165,14 @@ describe.skipIf(!hasChromium())('zones and top-level domains', () => {
     });
     await page.reload();
     await page.getByRole('link', { name: 'of-walk.example' }).waitFor();
+    await expectAccessible(page);
     await page.getByRole('button', { name: 'Delete…' }).click();
     const confirm = page.getByRole('dialog');
     await confirm.getByText('1 key of its own').waitFor();
     await confirm.getByLabel(/^Type/).fill('walk.test.');
     await confirm.getByRole('button', { name: 'Delete zone' }).click();
     await page.getByText('No zones yet').waitFor();
+    await expectAccessible(page);
   });
 
   test('the zones of all projects are shown on demand with their project, and a reader learns which right is missing', async () => {
@@ -167,5 +207,45 @@ describe.skipIf(!hasChromium())('zones and top-level domains', () => {
     const opened = await enterWith(String(reader.token), 'zones');
     await opened.page.getByText('Creating a zone needs the right zones:create').waitFor();
     await opened.page.getByRole('link', { name: 'other.test.' }).waitFor();
+  });
+
+  test('a pool is created, changed, and deleted once nothing is in it', async () => {
+    const { page } = await enter('pools?new=1');
+    const dialog = page.getByRole('dialog', { name: 'New pool' });
+    await dialog.getByLabel('Name', { exact: true }).fill('anycast');
+    await dialog.getByLabel('NS records').fill('first ns1.example.org.');
+    await dialog.getByRole('button', { name: 'Create pool' }).click();
+    await dialog.locator('.problem').first().waitFor();
+    await dialog.getByLabel('NS records').fill('1 ns1.example.org.');
+    await dialog.getByRole('button', { name: 'Create pool' }).click();
+    await page.getByRole('heading', { name: 'anycast' }).waitFor();
+    await page.getByText('ns1.example.org.').waitFor();
+    await page.getByText('None, so its keys are stored here').waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit pool' });
+    await edit.getByLabel('Description').fill('On the anycast network');
+    await edit.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('On the anycast network').waitFor();
+    const id = page.url().split('/').at(-1) ?? '';
+    const { body: zone } = await service.post('/v2/zones', {
+      name: 'anycast.test.',
+      email: 'a@b.test',
+      pool_id: id,
+    });
+    await createKey(service, 'any.example', { resource_id: id });
+    await page.reload();
+    await page.getByRole('region', { name: 'Keys' }).getByText('any.example').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const remove = page.getByRole('dialog', { name: 'Delete anycast?' });
+    await remove.getByText('It has 1 zone, so the service refuses this.').waitFor();
+    await remove.getByText('1 key belong').waitFor();
+    await remove.getByLabel('Type anycast to confirm').fill('anycast');
+    await remove.getByRole('button', { name: 'Delete pool' }).click();
+    await remove.getByRole('alert').waitFor();
+    await service.call('DELETE', `/v2/zones/${String(zone.id)}`);
+    await remove.getByRole('button', { name: 'Delete pool' }).click();
+    await page.getByRole('heading', { name: 'Pools' }).waitFor();
+    await expectAccessible(page);
   });
 });

@@ -162,7 +162,7 @@ interface AxeResult {
   }[];
 }
 
-/** Expects that a page meets the rules. Its context needs `bypassCSP`. */
+/** Expects that a page meets the rules. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(AXE);
   const { violations } = await page.evaluate<AxeResult, string[]>(

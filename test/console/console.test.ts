@@ -1,0 +1,296 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  consolePages,
+  expectAccessible,
+  hasChromium,
+  shoot,
+  signInOn,
+} from '../harness/chromium.ts';
+import { createKey, DEFAULT_POOL } from '../harness/delivery.ts';
+import { recordSecret } from '../harness/evidence.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { createTlds, createZone, primary } from '../harness/zones.ts';
+
+// What the pages have, in the functions that run there.
+declare const document: { readonly documentElement: { readonly outerHTML: string } };
+declare const localStorage: object;
+declare const sessionStorage: object;
+
+describe.skipIf(!hasChromium())('the web console', () => {
+  let service: TestService;
+  const { start, openNew, enter, enterWith } = consolePages();
+
+  beforeAll(async () => {
+    service = await startTestService();
+    await start(service);
+  });
+
+  test('a wrong token is refused, and the right one opens the overview', async () => {
+    const { page, open } = await openNew();
+    await open('');
+    await page.getByLabel('Token').fill('tsigil_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('Sign-in failed.');
+    await expectAccessible(page);
+    await page.getByLabel('Token').fill(service.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
+    expect(stored).not.toContain(service.token);
+  });
+
+  test('a link of `tsigil console` signs in once, and leaves no code in the address', async () => {
+    const { status, body } = await service.post('/console/code', {});
+    expect(status).toBe(201);
+    recordSecret(String(body.code));
+    const { page, context, open } = await openNew();
+    await open(`#code=${body.code}`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(page.url()).toBe(`${service.url}/console/`);
+    await context.clearCookies();
+    await page.goto('about:blank');
+    await open(`#code=${body.code}`);
+    await page.getByText('This link was used before or has expired.').waitFor();
+    await page.getByLabel('Token').waitFor();
+  });
+
+  test('after sign-out, going back shows no data', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'leaver', roles: ['auditor'] });
+    await createKey(service, 'left.example');
+    const { page } = await enterWith(body.token, 'keys');
+    await page.getByRole('table', { name: 'Keys' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    await page.goBack();
+    await page.getByLabel('Token').waitFor();
+    expect(await page.getByRole('table').count()).toBe(0);
+  });
+
+  test('only requests to the API and to the console are sent', async () => {
+    await createKey(service, 'sent.example');
+    const paths = new Set<string>();
+    const opened = await openNew();
+    opened.page.on('request', (request) => paths.add(new URL(request.url()).pathname));
+    await signInOn(opened, service.token);
+    await opened.open('keys');
+    await opened.page.getByRole('table', { name: 'Keys' }).waitFor();
+    expect([...paths].filter((path) => !/^\/(?:v2|console)\//.test(path))).toEqual([]);
+  });
+
+  test('a line that the caller may not do says which right it needs', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'looker', roles: ['auditor'] });
+    const { page } = await enterWith(String(body.token), '');
+    const steps = page.getByRole('region', { name: /^Set up/ });
+    await steps.getByText('Needs the right tokens:create.').waitFor();
+    expect(await steps.getByRole('link', { name: /administrator/ }).count()).toBe(0);
+  });
+
+  test('zones outside the top-level domains lead to the list of them, of all projects', async () => {
+    await createZone(service, primary('away.corner.'));
+    await createTlds(service, 'centre');
+    await createZone(service, primary('inside.centre.'));
+    const { page } = await enter('');
+    await page.getByRole('link', { name: /1 zone outside the top-level domains/ }).click();
+    await page.getByRole('link', { name: 'away.corner.' }).waitFor();
+    expect(await page.getByRole('link', { name: 'inside.centre.' }).count()).toBe(0);
+    await page.getByRole('heading', { name: 'Zones of all projects' }).waitFor();
+  });
+
+  async function createToken(name: string, further: object = {}) {
+    const given = Object.assign({ name, roles: ['reader'] }, further);
+    const { status, body } = await service.post('/v2/tokens', given);
+    expect(status).toBe(201);
+    return body as { id: string; token: string };
+  }
+
+  test('a token is created with limits, shown once, and deleted', async () => {
+    await service.post('/v2/pools', { name: 'edge' });
+    const { page } = await enter('tokens');
+    await page.getByRole('button', { name: 'New token' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New token' });
+    await dialog.getByLabel('Name', { exact: true }).fill('ci-web');
+    await dialog.getByRole('checkbox', { name: /^reader/ }).uncheck();
+    await dialog.getByRole('checkbox', { name: /^keymanager/ }).check();
+    await dialog.getByText('Limit it to pools').click();
+    await dialog.getByLabel(/^Pools/).click();
+    await dialog.getByLabel(/^Pools/).fill('edge');
+    await dialog.getByRole('option', { name: 'edge' }).click();
+    await dialog.getByRole('button', { name: 'Remove edge' }).waitFor();
+    await dialog.getByLabel(/^Addresses/).fill('nowhere');
+    await dialog.getByRole('button', { name: 'Create token' }).click();
+    await dialog.getByText("'addresses").waitFor();
+    await dialog.getByLabel(/^Addresses/).fill('192.0.2.0/24');
+    await dialog.getByRole('button', { name: 'Create token' }).click();
+
+    const created = page.getByRole('dialog', { name: 'Token created: ci-web' });
+    const token = (await created.getByText(/^tsigil_/).textContent()) ?? '';
+    recordSecret(token);
+    await created.getByText('Example with curl').click();
+    await created.getByText('curl -H @-').waitFor();
+    await page.keyboard.press('Escape');
+    await created.getByText('You have not copied the token').waitFor();
+    await created.getByRole('button', { name: 'Close without copying' }).click();
+
+    await page.getByRole('heading', { name: 'ci-web' }).waitFor();
+    await page.getByText('Only the pool').waitFor();
+    await page.getByText('192.0.2.0/24').waitFor();
+    const { body } = await service.get('/v2/tokens?name=ci-web');
+    const [stored] = body.tokens;
+    expect(stored.roles).toEqual(['keymanager']);
+    const days = (Date.parse(`${stored.expires_at}Z`) - Date.now()) / 86_400_000;
+    expect(Math.round(days)).toBe(90);
+    expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toContain(token);
+    await expectAccessible(page);
+
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete token' }).click();
+    await page.getByRole('heading', { name: 'Tokens', exact: true }).waitFor();
+    expect((await service.get('/v2/tokens?name=ci-web')).body.tokens).toEqual([]);
+    await expectAccessible(page);
+  });
+
+  test('the last administrator is warned about, and deleting the token in use ends its sessions', async () => {
+    const { id, token } = await createToken('ada', { roles: ['admin'] });
+    const { page } = await enterWith(token, `tokens/${id}`);
+    await page.getByText('you are signed in with it').waitFor();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('It is the last valid token of an administrator').waitFor();
+    await dialog.getByText(/\d+ sessions? of this console/).waitFor();
+    await dialog.getByLabel(/Type/).fill('ada');
+    await dialog.getByRole('button', { name: 'Delete token' }).click();
+    await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
+  });
+
+  test('tokens unused for 90 days are filtered, and who can read secrets is said in words', async () => {
+    const key = await createKey(service, 'read.example');
+    await createToken('sees', { roles: ['keymanager'] });
+    await createToken('narrow', { roles: ['keymanager'], keys: [key.id] });
+    const { page } = await enter('tokens?unused=90');
+    await page.getByText('No token matches').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByText('Only 1 key').waitFor();
+    await page.getByRole('link', { name: 'Who can read secrets' }).click();
+    const tokens = page.getByRole('region', { name: 'Tokens' });
+    await tokens.getByRole('link', { name: 'sees' }).waitFor();
+    await page.getByText(/Everybody with the role keymanager/).waitFor();
+    await expectAccessible(page);
+    await page.goto(`${service.url}/console/keys/${key.id}`);
+    await page.getByRole('link', { name: 'Who can read it' }).click();
+    await tokens.getByText('Only the key').waitFor();
+    await page.getByText('Of the key read.example').waitFor();
+  });
+
+  test('a key page leads to its records, with what each changed, and the record to its request', async () => {
+    const key = await createKey(service, 'seen.example');
+    await createKey(service, 'other.example');
+    await service.patch(`/v2/tsigkeys/${key.id}`, { algorithm: 'hmac-sha512' });
+    const { page } = await enter(`keys/${key.id}`);
+    await page.getByRole('link', { name: 'All in audit' }).click();
+    const table = page.getByRole('table', { name: 'Audit trail' });
+    await table.getByText('algorithm hmac-sha256 → hmac-sha512').waitFor();
+    expect(await table.getByText('other.example').count()).toBe(0);
+    const row = table.getByRole('row').filter({ hasText: 'hmac-sha512' });
+    await row.getByRole('link').first().press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'tsigkeys:update' });
+    await dialog.getByRole('cell', { name: 'hmac-sha512' }).waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('link', { name: /^req-/ }).click();
+    await page.getByText('1 record', { exact: true }).waitFor();
+    await table.getByRole('link', { name: 'seen.example' }).click();
+    await page.getByRole('heading', { name: 'seen.example' }).waitFor();
+  });
+
+  test('records are filtered by action, outcome and name, and no match says so', async () => {
+    await createKey(service, 'made.example');
+    const { body } = await service.post('/v2/tokens', { name: 'curious', roles: ['reader'] });
+    await service.get('/v2/tsigkeys', { 'x-auth-token': body.token });
+    const { page } = await enter('audit?outcome=denied');
+    const table = page.getByRole('table', { name: 'Audit trail' });
+    await table.getByRole('link', { name: 'curious' }).waitFor();
+    await page.getByLabel('Outcome').selectOption('');
+    await page.getByLabel('Resource').fill('made.example');
+    await page.getByLabel('Action').fill('tsigkeys:cre');
+    await page.getByText('1 record', { exact: true }).waitFor();
+    await page.getByLabel('Who').fill('nobody');
+    await page.getByText('No record matches').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await table.getByRole('link', { name: 'made.example' }).waitFor();
+    expect(await page.getByLabel('Who').inputValue()).toBe('');
+    await expectAccessible(page);
+  });
+
+  test('the overview has the last changes, and asks for a second administrator', async () => {
+    await createKey(service, 'changed.example');
+    const { page } = await enter('');
+    const changes = page.getByRole('region', { name: 'Last changes' });
+    await changes.getByText('changed.example').waitFor();
+    await page.getByText('Give a second administrator a token').first().waitFor();
+    await changes.getByRole('link', { name: 'All in audit' }).click();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+  });
+});
+
+describe.skipIf(!hasChromium())('the overview of a new service', () => {
+  let service: TestService;
+  const { start, enter } = consolePages();
+
+  beforeAll(async () => {
+    service = await startTestService();
+    await start(service);
+  });
+
+  test('each open line leads to where it is done, and not to a list', async () => {
+    const { page, open } = await enter('');
+    const steps = page.getByRole('region', { name: /^Set up/ });
+    const linkOf = (text: string) => steps.getByRole('link', { name: new RegExp(text) });
+    const heading = page.getByRole('heading', { level: 1 });
+    const follow = async (text: string) => {
+      await open('');
+      await linkOf(text).click();
+    };
+    await steps.getByText('Create a key', { exact: true }).waitFor();
+    await shoot(page, 'set-up-steps');
+    const lines = await steps.locator('.need > span:nth-child(2)').allTextContents();
+    expect(lines).toEqual([
+      'Create a key',
+      'Add a name server',
+      'See unsigned requests refused',
+      'See a key delivered and verified',
+      'Copy the master key to a place without backups, such as a password manager',
+      'Give a second administrator a token',
+    ]);
+    await steps.getByRole('button', { name: 'It is copied' }).click();
+    await steps.getByText('password manager: done').waitFor();
+
+    await follow('Add a name server');
+    await heading.filter({ hasText: 'Add a name server' }).waitFor();
+    await follow('See a key delivered and verified');
+    await heading.filter({ hasText: 'Add a name server' }).waitFor();
+    await follow('Create a key');
+    await page.getByRole('dialog', { name: 'New key' }).waitFor();
+    await follow('Give a second administrator a token');
+    const dialog = page.getByRole('dialog', { name: 'New token' });
+    expect(await dialog.getByRole('checkbox', { name: /^admin/ }).isChecked()).toBe(true);
+
+    const given = {
+      name: 'ns1',
+      pool_id: DEFAULT_POOL,
+      driver: 'nsd',
+      address: '192.0.2.53',
+      delivery: 'agent',
+    };
+    const { body: server } = await service.post('/v2/nameservers', given);
+    await follow('See a key delivered and verified');
+    await page.getByRole('dialog', { name: 'New key' }).waitFor();
+    await createKey(service, 'first.example');
+    await follow('See a key delivered and verified');
+    await page.waitForURL(`${service.url}/console/nameservers/${server.id}/setup`);
+    await open('');
+    await steps.getByText('Add a name server: done').waitFor();
+    expect(await linkOf('Add a name server').count()).toBe(0);
+    expect(await linkOf('Create a key').count()).toBe(0);
+    await expectAccessible(page);
+  });
+});
