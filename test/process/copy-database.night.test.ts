@@ -149,7 +149,7 @@ describe('copy-database', () => {
     );
     await change('source.db', 'UPDATE schema_migrations SET number = number - 2');
     expectRefusal(
-      /The source 'sqlite:source.db' was made by a development version \(schema 13\), .*\n$/,
+      /The source 'sqlite:source.db' was made by a development version \(schema \d+\), .*\n$/,
     );
   });
 

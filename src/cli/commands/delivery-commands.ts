@@ -128,6 +128,7 @@ export function addDeliveryCommands(program: Command, terminal: Terminal): void 
     .command('delivery')
     .description('resume the delivery of keys that is held')
     .summary('resume the delivery of keys after the restore of a backup');
+  addExamples(parent, ['tsigil delivery resume']);
   const command = parent
     .command('resume')
     .description(
