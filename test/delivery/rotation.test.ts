@@ -87,7 +87,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
   beforeAll(async () => {
     server = await startDeliveryServer(logging(bind));
     service = await startTestService(delivering(server), {
-      rotations: { intervalMs: 100, pollMs: 100, windowMs: 1000 },
+      rotations: { intervalMs: 100, pollMs: 100, windowMs: 5000 },
     });
     await createZones(service);
     await untilLive(service);
@@ -199,7 +199,7 @@ describe.runIf(nsd.isInstalled() && hasDnsTools())('a rotation on NSD', () => {
     async () => {
       const server = await startDeliveryServer(logging(nsd));
       const service = await startTestService(delivering(server), {
-        rotations: { intervalMs: 100, pollMs: 100, windowMs: 1000 },
+        rotations: { intervalMs: 100, pollMs: 100, windowMs: 5000 },
       });
       onTestFinished(() => service.close());
       await createZones(service);

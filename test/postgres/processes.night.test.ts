@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { cookieAt, SAME_ORIGIN, signIn } from '../harness/console.ts';
 import { recordSecret } from '../harness/evidence.ts';
@@ -159,7 +159,8 @@ describe('worker processes', () => {
     await expect
       .poll(() => service.output().match(/"listening"/g)?.length)
       .toBeGreaterThanOrEqual(3);
-    expect((await service.get('/readyz')).status).toBe(200);
+    // The client may still have a connection to the process that was killed.
+    await vi.waitFor(async () => expect((await service.get('/readyz')).status).toBe(200), 60_000);
     expect(await service.stop('SIGTERM')).toBe(0);
   });
 
