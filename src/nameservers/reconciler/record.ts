@@ -17,7 +17,7 @@ import { eachInSlices } from '../../domain/scheduling/slicer.ts';
 import { preparedHint } from '../driver.ts';
 import { newSlicer } from '../slices.ts';
 import { failureOf } from './failures.ts';
-import { heldOf, holdReason, rowsToHold } from './hold.ts';
+import { heldOf, holdReason, rowsToHold, type Held } from './hold.ts';
 import type { Result } from './perform.ts';
 import {
   isOnServer,
@@ -344,26 +344,8 @@ async function settle(
   const error = isPrepared ? null : (result.open ?? failure);
   const interval = isPrepared ? PREPARED_CHECK_MS : checkInterval(server, now, random);
   const held = server.held === null ? null : heldOf(result.differences);
-  const [state, shown]: [FoundState, Fault | null] =
-    result.open !== null
-      ? ['open', result.open]
-      : error !== null
-        ? ['failed', error]
-        : plan.blocked !== null
-          ? ['blocked', plan.blocked]
-          : held !== null
-            ? ['held', holdReason(held, server.name)]
-            : plan.withheld > 0
-              ? ['pending', null] // nothing differs any more: the next pass delivers the held keys
-              : result.prepared !== null
-                ? [
-                    'prepared',
-                    {
-                      code: 'prepared',
-                      message: `${result.prepared} ${preparedHint(server.name)}`,
-                    },
-                  ]
-                : ['live', null];
+  const restMs = verified.length === delivered.length ? interval : RESUME_MS;
+  const [state, shown] = stateFound(pass, result, error, held);
   const isFailed = error !== null || state === 'blocked';
   const keysLive = isPrepared
     ? 0
@@ -383,33 +365,18 @@ async function settle(
     verifiedAt: isFailed || isPrepared || lacking.length + refused > 0 ? undefined : now,
     nextCheckMs: isFailed
       ? retryMs(server.attempts + 1, shown?.code, random)
-      : newFaults.length > 0
-        ? retryMs(1, newFaults[0]?.code, random)
-        : server.held !== null && held === null
-          ? 0
-          : plan.undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE)
-            ? UNREADABLE_RETRY_MS
-            : interval,
-    nextProbeMs:
-      plan.probes === 'none' || isPrepared
-        ? undefined
-        : verified.length === delivered.length
-          ? interval
-          : RESUME_MS,
+      : nextCheckMs(pass, newFaults, held, interval, random),
+    nextProbeMs: plan.probes === 'none' || isPrepared ? undefined : restMs,
   });
   const hasDelivered = added.length + removed.length > 0;
+  const outcome = result.changed && !isPrepared ? 'changed' : 'unchanged';
   const isWhole = lacking.length === 0 && newFaults.length === 0;
   const isSettled =
     state === 'live' && isWhole && !hasDelivered && !result.changed && dropped.size === 0;
   return {
     ...(isSettled ? { deliveries } : {}),
     server,
-    outcome:
-      isFailed && !(state === 'blocked' && hasDelivered)
-        ? 'failed'
-        : result.changed && !isPrepared
-          ? 'changed'
-          : 'unchanged',
+    outcome: isFailed && !(state === 'blocked' && hasDelivered) ? 'failed' : outcome,
     error: shown,
     state,
     added,
@@ -421,6 +388,37 @@ async function settle(
     keysLive,
     held,
   };
+}
+
+/** Returns the state that a pass has found, and why, for a person. The worst comes first. */
+function stateFound(
+  { server, plan }: EndedPass,
+  { open, prepared }: Result,
+  error: Fault | null,
+  held: Held | null,
+): [FoundState, Fault | null] {
+  if (open !== null) return ['open', open];
+  if (error !== null) return ['failed', error];
+  if (plan.blocked !== null) return ['blocked', plan.blocked];
+  if (held !== null) return ['held', holdReason(held, server.name)];
+  // Nothing differs any more: the next pass delivers the held keys.
+  if (plan.withheld > 0) return ['pending', null];
+  if (prepared === null) return ['live', null];
+  return ['prepared', { code: 'prepared', message: `${prepared} ${preparedHint(server.name)}` }];
+}
+
+/** Returns when to look again at a name server that has not failed. */
+function nextCheckMs(
+  { server, plan }: EndedPass,
+  newFaults: readonly Fault[],
+  held: Held | null,
+  interval: number,
+  random: RecordDependencies['random'],
+): number {
+  if (newFaults.length > 0) return retryMs(1, newFaults[0]?.code, random);
+  if (server.held !== null && held === null) return 0;
+  const isUnreadable = plan.undeliverable.some(({ error }) => error?.code === UNREADABLE);
+  return isUnreadable ? UNREADABLE_RETRY_MS : interval;
 }
 
 /** Returns the row of a key that a name server no longer has from Tsigil's file. */
