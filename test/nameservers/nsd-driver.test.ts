@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
@@ -103,6 +103,36 @@ test.runIf(nsd.isInstalled() && hasProgram('openssl', 'openssl'))(
     const unmet = (await driver?.check(AbortSignal.timeout(60_000)))?.filter(({ ok }) => !ok);
     expect(unmet?.map(({ problem }) => problem)).toEqual([
       'Anyone who can connect to the port can read the secrets of all keys.',
+    ]);
+  },
+);
+
+test.runIf(nsd.isInstalled())(
+  'NSD has a key without algorithm, and another configuration than the option: the advice is the option',
+  async () => {
+    const key = newKey({ rights: ['transfer'] });
+    const server = await startDrivenServer({
+      ...nsd,
+      configure(folder, port, controlPort, zones) {
+        nsd.configure(folder, port, controlPort, zones);
+        const entry = `key:\n    name: "${key.name}"\n    secret: "${key.secret}"\n`;
+        appendFileSync(join(folder, 'nsd.conf'), entry);
+      },
+    });
+    onTestFinished(() => server.remove());
+    const configurationFile = join(server.folder, 'elsewhere.conf');
+    const driver = DRIVERS.nsd?.create({ ...nsd.options(server), configurationFile }, 'id');
+    const applied = await driver?.apply(
+      { zones: ZONES, keys: [key] },
+      new Set(),
+      AbortSignal.timeout(60_000),
+    );
+    expect(applied?.problems).toEqual([
+      {
+        id: key.id,
+        code: 'name_taken',
+        message: expect.stringContaining('Set the option `configurationFile`') as unknown,
+      },
     ]);
   },
 );

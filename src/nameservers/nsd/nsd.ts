@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { keyOf } from '../../domain/access/nsd.ts';
 import { nsd as brand, nsdKey, nsdPattern } from '../../domain/brands/nsd.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
-import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
+import { canonicalKey, readAlgorithm, type Key } from '../../domain/key-formats/key.ts';
 import { nsdEntries, nsdSections } from '../../domain/key-formats/read-nsd.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../../domain/model/object.ts';
@@ -197,11 +197,14 @@ function zonesAdded(status: string, checked: string): string {
     .join('');
 }
 
-/** Reads the output of `print_tsig`: one key on each line. */
+/**
+ * Reads the output of `print_tsig`: one key on each line. NSD prints `sha256` for a key without
+ * algorithm.
+ */
 function readPrintedKeys(text: string): ReadonlyMap<string, Key> {
   const lines = /^key: name: "([^"]*)" secret: "([^"]*)" algorithm: (\S+)/gm;
   const keys = [...text.matchAll(lines)].map(([, name = '', secret = '', algorithm = '']) =>
-    canonicalKey({ name, algorithm, secret }),
+    canonicalKey({ name, algorithm: readAlgorithm(algorithm) ?? algorithm, secret }),
   );
   return new Map(keys.map((key) => [key.name, key]));
 }
