@@ -72,8 +72,11 @@ export interface Driver {
    * configuration. A pass compares or applies before it calls this function.
    */
   references?(signal: AbortSignal, mayBeOld: boolean): Promise<KeyReferences | undefined>;
-  /** Checks all requirements of the driver on this server. Throws only `signal.reason`. */
-  check(signal: AbortSignal): Promise<readonly Requirement[]>;
+  /**
+   * Checks all requirements of the driver on this server. Commands to run name the server `name`, by
+   * default its id. Throws only `signal.reason`.
+   */
+  check(signal: AbortSignal, name?: string): Promise<readonly Requirement[]>;
 }
 
 /** The places that name keys, by the names of the keys in comparison form. */

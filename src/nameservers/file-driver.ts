@@ -417,13 +417,13 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
         `${program} does not state the path of its configuration file.`,
       );
     },
-    async check(signal) {
+    async check(signal, name = id) {
       const replaceable = await file.check();
       const requirement = `The control channel of ${program} accepts commands.`;
       const others = await requirements(requirement, async () => {
         const loaded = await server.inspect(signal);
         const more = (await server.check?.(signal)) ?? [];
-        return [...(await checkInclude(loaded, signal)), ...more];
+        return [...(await checkInclude(loaded, name, signal)), ...more];
       });
       return [replaceable, ...others];
     },
@@ -455,6 +455,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
    */
   async function checkInclude(
     loaded: Loaded,
+    name: string,
     signal: AbortSignal,
   ): Promise<readonly Requirement[]> {
     const content = (await file.read().catch(() => undefined)) ?? '';
@@ -463,7 +464,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const requirement = `${program} has loaded '${options.file}'.`;
     const { reason } = (await configuration.definitions(content, keys, loaded, signal)) ?? {};
     if (reason !== undefined)
-      return [unmet(requirement, { message: reason, hint: preparedHint(id) })];
+      return [unmet(requirement, { message: reason, hint: preparedHint(name) })];
     return [
       loaded.has(content, keys) ? { requirement, ok: true } : unmet(requirement, notLoaded()),
     ];

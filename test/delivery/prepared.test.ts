@@ -130,6 +130,9 @@ describe.each(CASES)(
         status: 1,
         out: expect.stringMatching(/ns1 is prepared[^]*tsigil nameserver adopt ns1/) as unknown,
       });
+      const checked = await cli('nameserver', 'check', 'ns1', '-f', 'csv');
+      if (!byAgent) expect(checked.out).toMatch(/run on the host: tsigil nameserver adopt ns1\b/);
+      expect(checked.out).not.toContain((await shownServer(service)).id);
       const metrics = (await service.get('/metrics')).text;
       expect(metrics).toContain('tsigil_name_server_state{name_server="ns1",state="prepared"} 1');
     });

@@ -87,7 +87,7 @@ export async function checkAgent(settings: AgentSettings): Promise<readonly Requ
   const link = linkOf(settings, hostOf(settings));
   try {
     const id = await link.nameServerId(signal);
-    return await driverOf(settings, id).check(signal);
+    return await driverOf(settings, id).check(signal, settings.nameServer);
   } finally {
     link.close();
   }

@@ -62,9 +62,9 @@ export const knot = defineDriver({
       files: async (signal) => (await chosen()).files?.(signal),
       printed: (signal) => printedByKnot(controlSocket, signal),
       references: async (signal, mayBeOld) => (await chosen()).references?.(signal, mayBeOld),
-      async check(signal) {
+      async check(signal, name) {
         try {
-          return await (await chosen()).check(signal);
+          return await (await chosen()).check(signal, name);
         } catch (error) {
           if (!(error instanceof DriverError)) throw error;
           const requirement = 'The options fit the configuration of Knot DNS.';

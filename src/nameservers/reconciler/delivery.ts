@@ -167,7 +167,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         ];
         if (stored?.delivery === 'agent') return [BY_AGENT, ...lacking];
         if (server === undefined) return [NOT_SERVED];
-        const requirements = await server.driver.check(AbortSignal.timeout(CHECK_MS));
+        const requirements = await server.driver.check(AbortSignal.timeout(CHECK_MS), stored?.name);
         const zones = stored === undefined ? [] : (await deliveries.desired(stored)).state.zones;
         const unsigned = stored && (await checkUnsigned(stored, zones));
         // Report a server that is down as one problem, not as two.
