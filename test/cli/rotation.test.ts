@@ -73,6 +73,14 @@ describe('one key', () => {
     await create('again.example');
     await rotate('again.example');
     expect(await states('retire', 'again.example', '--force')).toContain('again.example retired');
+    for (const step of ['retire', 'abort', 'confirm']) {
+      const force = step === 'confirm' ? [] : ['--force'];
+      const repeated = await run(step, 'again.example', ...force);
+      expect(repeated).toMatchObject({ status: 1, out: '' });
+      expect(repeated.err).toContain("'again.example' is retired already");
+      expect(repeated.err).toContain('tsigil tsigkey restore again.example');
+      expect(repeated.err).not.toContain('rotate');
+    }
     await rotate('again-r2.example');
     const before = await states('lifecycle', 'again.example');
     for (const step of ['retire', 'abort']) {

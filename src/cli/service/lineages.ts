@@ -104,11 +104,17 @@ export function replacedKey(
   if (named !== undefined && replaced.includes(named)) return named;
   const [only, ...others] = replaced;
   const name = named?.name ?? handle;
+  if (only === undefined && named?.state === 'retired')
+    throw new CommandError(
+      EXIT.refused,
+      `The key '${name}' is retired already`,
+      `To make it valid again, run: tsigil tsigkey restore ${name}`,
+    );
   if (only === undefined)
     throw new CommandError(
       EXIT.refused,
       `The key '${name}' is not being replaced`,
-      `To replace it, run: tsigil tsigkey rotate ${handle}`,
+      `To replace it, run: tsigil tsigkey rotate ${name}`,
     );
   const names = replaced.map((key) => key.name).join(', ');
   if (others.length > 0)
