@@ -301,14 +301,16 @@ describe('uses that an agent reports', () => {
     const remove = (...argv: string[]) => runInside(service, 'tsigkey', 'delete', ...argv);
     const asked = await remove('used', 'old');
     expect([asked.status, asked.out]).toEqual([2, '']);
-    expect(asked.err).toContain('Cannot ask for confirmation');
+    expect(asked.err).toContain(
+      "Keys were used within a day: 'used' by 192.0.2.5, 192.0.2.4. These clients are refused after the deletion.\ntsigil: Cannot ask for confirmation",
+    );
     const shown = await runInside(
       { ...service, input: Object.assign(Readable.from(['n\n']), { isTTY: true }), columns: 80 },
       ...words`tsigkey delete used forced old`,
     );
     expect(shown.status).toBe(1);
     expect(shown.err).toContain(
-      "Keys were used within a day: 'used' by 192.0.2.5, 192.0.2.4; 'forced' by 192.0.2.4. These clients are refused after the deletion. Delete the keys? [y/N] ",
+      "Keys were used within a day: 'used' by 192.0.2.5, 192.0.2.4; 'forced' by 192.0.2.4. These clients are refused after the deletion.\nDelete the keys? [y/N] ",
     );
     expect((await remove('old', 'tried')).status).toBe(0);
     expect((await remove('used', '--yes')).status).toBe(0);

@@ -35,10 +35,10 @@ export async function recentClients(
   }
 }
 
-/** Returns the question to ask before keys that clients have just used are deleted. */
+/** Returns why to ask before keys that clients have just used are deleted. */
 export function describeUse(used: readonly UsedKey[]): string {
   const keys = used.map(
     ({ name, clients }) => `'${name}' by ${firstOf(clients, SHOWN, String).join(', ')}`,
   );
-  return `Keys were used within a day: ${firstOf(keys, SHOWN, String).join('; ')}. These clients are refused after the deletion. Delete the keys?`;
+  return `Keys were used within a day: ${firstOf(keys, SHOWN, String).join('; ')}. These clients are refused after the deletion.`;
 }

@@ -364,7 +364,10 @@ function addDelete(parent: Command, resource: ResourceCommand, terminal: Termina
       const connection = withForce(await connect(flags, terminal), force === true);
       if (confirm !== undefined && force !== true && yes !== true) {
         const used = await usedKeys(connection, resource, idsOrNames, terminal.now());
-        if (used.length > 0) await confirm(plainText(describeUse(used)), flags, terminal);
+        if (used.length > 0) {
+          terminal.err.write(`${plainText(describeUse(used))}\n`);
+          await confirm('Delete the keys?', flags, terminal);
+        }
       }
       await deleteAll(connection, resource, idsOrNames, wait === true, terminal);
     });
