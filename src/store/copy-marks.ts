@@ -1,4 +1,5 @@
 import { ServiceError } from '../domain/model/errors.ts';
+import { shellWord } from '../domain/text/shell-word.ts';
 import { recordLocally } from './audit/local.ts';
 import type { Database, Sql } from './sql/sql.ts';
 
@@ -38,7 +39,7 @@ export async function assertServable(
   if (unfinished !== undefined)
     throw new ServiceError(
       'unavailable',
-      `The database '${name}' is an unfinished copy. To finish it, run: tsigil copy-database --from ${unfinished.other} --to ${name}`,
+      `The database '${name}' is an unfinished copy. To finish it, run: tsigil copy-database --from ${shellWord(unfinished.other)} --to ${shellWord(name)}`,
     );
   const copied = await readMark(database.reads, 'source');
   if (copied === undefined) return;

@@ -183,8 +183,14 @@ describe('one key', () => {
     await rotate('refused.example');
     for (const argv of [['rotate'], ['retire'], ['abort']]) {
       const { err } = await run(...argv, 'refused.example');
-      expect(err).toContain("Run 'tsigil tsigkey lifecycle refused.example'");
+      expect(err).toContain('run: tsigil tsigkey lifecycle refused.example\n');
     }
+  });
+
+  test('has quotes in a suggested command if its name needs them', async () => {
+    await create('odd "name"; x');
+    const { err } = await run('abort', 'odd "name"; x');
+    expect(err).toContain(`run: tsigil tsigkey rotate 'odd "name"; x'\n`);
   });
 
   test('is withdrawn by abort, and exported as the current one by its handle', async () => {

@@ -65,13 +65,13 @@ test('status ends with 1 and names what needs a person, with a mark in colour on
     address: '192.0.2.53',
     pool_id: KEY_MEMBERS.resource_id,
   });
-  await post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'short', secret: 'c2VjcmV0' });
+  await post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'too short', secret: 'c2VjcmV0' });
   await post('/v2/zones', { name: 'example.org.', email: 'a@example.org' });
   await post('/v2/tlds', { name: 'com' });
   await post('/v2/tokens', { name: 'ends', roles: ['reader'], expires_at: inDays(400) });
   await post('/v2/tokens', { name: 'brief', roles: ['reader'], expires_at: inDays(1) });
   const { status, out, err } = await run(busy, ['status'], 80);
-  expect([status, err]).toEqual([1, '\x1b[31mtsigil:\x1b[39m 4 problems need a person\n']);
+  expect([status, err]).toEqual([1, '\x1b[31mtsigil:\x1b[39m 5 problems need a person\n']);
   for (const line of out.split('\n'))
     expect(line.replaceAll(/\x1b\[\d+m/g, '').length).toBeLessThanOrEqual(80);
   expect(out).toContain('\x1b[31m✗ name servers  0 of 1 live\x1b[39m\n');
@@ -80,15 +80,19 @@ test('status ends with 1 and names what needs a person, with a mark in colour on
   const problems = body.problems as { section: string; message: string; run: string }[];
   expect(problems.map(({ message, run: next }) => [message, next])).toEqual([
     [expect.stringMatching(/^ns1 is failed: no running process/), 'tsigil nameserver check ns1'],
-    ['keys that do not work on every name server: 1 (short)', 'tsigil tsigkey status short'],
     [
-      'keys with a weak algorithm, or a short or published secret: 1 (short)',
+      'keys that do not work on every name server: 1 (too short)',
+      "tsigil tsigkey status 'too short'",
+    ],
+    [
+      'keys with a weak algorithm, or a short or published secret: 1 (too short)',
       'tsigil tsigkey list --weak',
     ],
+    ['keys that no name server can use: 1 (too short)', 'tsigil tsigkey list --unusable'],
     ['zones outside the TLD entries: 1 (example.org.)', 'tsigil zone list --outside-tlds'],
   ]);
   expect((await run(busy, ['tsigkey', 'list', '--weak', '-f', 'value', '-c', 'name'])).out).toBe(
-    'short\n',
+    'too short\n',
   );
 });
 

@@ -6,6 +6,7 @@ import { token } from '../../domain/resources/token.ts';
 import { ALGORITHM_NAMES, type AlgorithmName } from '../../domain/dns/algorithms.ts';
 import { generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
+import { shellWord } from '../../domain/text/shell-word.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Format } from '../output/output.ts';
 import type { Item } from '../service/resource-requests.ts';
@@ -94,11 +95,6 @@ export function listColumns(
   );
 }
 
-function shellWord(text: unknown): string {
-  const word = String(text);
-  return /^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
 /** The algorithm of a new key if the flags contain none. */
 const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
 
@@ -168,10 +164,10 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     },
     nextSteps: ({ name }) =>
       isUnusableName(name)
-        ? [`tsigil tsigkey set ${shellWord(name)} --name NAME`]
+        ? [`tsigil tsigkey set ${shellWord(String(name))} --name NAME`]
         : [
-            `tsigil tsigkey export ${shellWord(name)} --format bind`,
-            `tsigil tsigkey verify ${shellWord(name)} --server HOST --zone ZONE`,
+            `tsigil tsigkey export ${shellWord(String(name))} --format bind`,
+            `tsigil tsigkey verify ${shellWord(String(name))} --server HOST --zone ZONE`,
           ],
     examples: {
       create: [

@@ -1,6 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject } from '../../domain/model/field.ts';
+import { shellWord } from '../../domain/text/shell-word.ts';
 import { createFolder, readWholeFile } from '../../net/files.ts';
 import { codeOf, faultOf } from '../../net/faults.ts';
 import { parseJson } from '../../net/http.ts';
@@ -90,7 +91,7 @@ export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles)
 export function profileNamed(
   { profiles }: Profiles,
   name: string,
-  hint = `Run 'tsigil login --profile ${name}' to store it.`,
+  hint = `To store it, run: tsigil login --profile ${shellWord(name)}`,
 ): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile !== undefined) return profile;

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import type { Key } from '../key-formats/key.ts';
 import { EVERY_ALGORITHM, lines } from '../key-formats/writer.ts';
+import { shellWord } from '../text/shell-word.ts';
 import type { Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
@@ -58,17 +59,17 @@ export const powerdns = {
     write: (key) =>
       requestBody(key, [
         'To permit transfers, create the key and run:',
-        `pdnsutil activate-tsig-key example.org ${key.name} primary`,
+        `pdnsutil activate-tsig-key example.org ${shellWord(key.name)} primary`,
         'To permit updates, run these commands in this order. The second command alone permits unsigned updates.',
-        `pdnsutil add-meta example.org TSIG-ALLOW-DNSUPDATE ${key.name}`,
+        `pdnsutil add-meta example.org TSIG-ALLOW-DNSUPDATE ${shellWord(key.name)}`,
         'pdnsutil set-meta example.org ALLOW-DNSUPDATE-FROM 0.0.0.0/0 ::/0',
       ]),
     writeSecondary(key, { host, port, zone = 'example.org' }) {
       const address = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
       return requestBody(key, [
         'To transfer a zone, create the key and run these commands in this order. The key must be the first of the zone, or PowerDNS refuses the signed NOTIFY.',
-        `pdnsutil create-secondary-zone ${zone} ${address}`,
-        `pdnsutil activate-tsig-key ${zone} ${key.name} secondary`,
+        `pdnsutil create-secondary-zone ${shellWord(zone)} ${shellWord(address)}`,
+        `pdnsutil activate-tsig-key ${shellWord(zone)} ${shellWord(key.name)} secondary`,
       ]);
     },
   },

@@ -6,6 +6,7 @@ import { zonesText } from '../../../domain/access/warnings.ts';
 import { listName, RIGHTS } from '../../../domain/brands/brand.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { firstOf } from '../../../domain/text/first-of.ts';
+import { shellWord } from '../../../domain/text/shell-word.ts';
 import { withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { observe, planAdoption, type Adoption } from '../../imports/adoption.ts';
@@ -245,7 +246,7 @@ function assertEqual(
   if (problems.length + gained.length === 0) return;
   const undone = [...kept].map(
     ([file, former]) =>
-      `'${former}' is a former '${file}'. If an adoption was interrupted, put it back first: mv ${former} ${file}`,
+      `'${former}' is a former '${file}'. If an adoption was interrupted, put it back first: mv ${shellWord(former)} ${shellWord(file)}`,
   );
   const remedy =
     "Compare the configuration with 'tsigil tsigkey import FILE --pool POOL --dry-run', and import it with --update.";

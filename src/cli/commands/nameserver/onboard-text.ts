@@ -1,4 +1,5 @@
 import { setupSteps, type SetUp } from '../../../domain/brands/setup.ts';
+import { shellWord } from '../../../domain/text/shell-word.ts';
 
 /**
  * Returns the steps to set up an agent for a name server, with the commands to run. They have the
@@ -9,7 +10,7 @@ export function onboardText(server: SetUp, allZones: boolean): string {
   const { steps, later, zones, left } = setupSteps(server, allZones);
   const [zone = ''] = zones;
   const choice = `# These steps use the zone '${zone}.'. To use another zone, set it, and print the steps again:
-tsigil nameserver set ${name} --probe-zone ${zone}.
+tsigil nameserver set ${name} --probe-zone ${shellWord(`${zone}.`)}
 
 `;
   const more = `# The steps have the entries of ${zones.length} zones of the pool, and ${left} more zones need theirs.
