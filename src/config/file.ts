@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { isObject, type Kind } from '../domain/model/field.ts';
 import { suggestion } from '../domain/text/suggestion.ts';
+import { looksLikeName } from '../domain/text/token-form.ts';
 import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { OPTIONS } from './options.ts';
@@ -27,8 +28,10 @@ export type FileValues = ReadonlyMap<string, unknown>;
 export function readConfigFile(path: string, problems: string[]): FileValues {
   const known = new Set(OPTIONS.map(({ key }) => key));
   const values = new Map<string, unknown>();
-  for (const [key, value] of flatten(readTree(path, problems))) {
-    if (!known.has(key))
+  for (const { key, value, name, place } of flatten(readTree(path, problems))) {
+    if (!known.has(key) && !looksLikeName(name))
+      problems.push(`${path}: unknown setting: ${place}`); // the name may be a secret
+    else if (!known.has(key))
       problems.push(`${path}: unknown setting '${key}'${suggestion(key, known)}`);
     else if (values.has(key)) problems.push(`${path}: '${key}' is set twice`);
     else values.set(key, value);
@@ -88,15 +91,23 @@ function parseTree(path: string, text: string, problems: string[]): object {
   return {};
 }
 
-/**
- * Returns dotted keys and their values. Does not flatten a map that is the value of a setting.
- * Omits empty sections.
- */
-function flatten(tree: object, prefix = ''): [key: string, value: unknown][] {
-  return Object.entries(tree).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
-    const key = prefix + name;
+interface FileSetting {
+  /** The dotted key. */
+  readonly key: string;
+  readonly value: unknown;
+  /** The name in its section, as in the file. */
+  readonly name: string;
+  /** Its number in its section. */
+  readonly place: string;
+}
+
+/** Does not flatten a map that is the value of a setting. Omits empty sections. */
+function flatten(tree: object, section?: string): FileSetting[] {
+  return Object.entries(tree).flatMap(([name, value]: [string, unknown], index): FileSetting[] => {
+    const key = section === undefined ? name : `${section}.${name}`;
     const isSection = OPTIONS.some((option) => option.key.startsWith(`${key}.`));
-    if (!isSection || typeof value !== 'object') return [[key, value]];
-    return value === null ? [] : flatten(value, `${key}.`);
+    const place = `number ${index + 1}${section === undefined ? '' : ` in '${section}'`}`;
+    if (!isSection || typeof value !== 'object') return [{ key, value, name, place }];
+    return value === null ? [] : flatten(value, key);
   });
 }

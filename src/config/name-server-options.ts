@@ -8,8 +8,8 @@ import {
   type ValueOf,
 } from '../domain/model/field.ts';
 import { object, optional } from '../domain/model/object.ts';
+import { settingProblem } from '../domain/model/setting-problem.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
-import { suggestion } from '../domain/text/suggestion.ts';
 import { line } from './kinds.ts';
 import { option } from './option.ts';
 
@@ -40,7 +40,7 @@ function nameServers(): Kind<readonly Server[]> {
       if ('value' in parsed || !Array.isArray(value)) return parsed;
       const problems = value.flatMap((server: unknown, index) => {
         const each = SERVER.parse(server);
-        return 'value' in each ? [] : memberProblems(SERVER, each, labelOf(server, index));
+        return 'value' in each ? [] : memberProblems(SERVER, server, each, labelOf(server, index));
       });
       return problems.length === 0 ? parsed : { ...parsed, problems };
     },
@@ -52,19 +52,16 @@ function labelOf(server: unknown, index: number): string {
   return isCheckable(server) ? `'${server.name}'` : `item ${index}`;
 }
 
-/**
- * Returns the problems of an object, with messages that begin with `label`, and for an unknown member
- * suggest the one that was probably meant.
- */
+/** Returns the problems of an object of this kind, with messages that begin with `label`. */
 export function memberProblems(
-  { schema: { properties = {} } }: Kind,
+  kind: Kind,
+  value: unknown,
   { problem, validator, problems = [{ path: [], message: problem, validator }] }: Failure,
   label: string,
 ) {
   return problems.map((each) => {
-    const isUnknown = each.validator === 'additionalProperties' && each.path.length === 1;
-    const meant = isUnknown ? suggestion(String(each.path[0]), Object.keys(properties)) : '';
-    return { ...each, message: `${label}: ${each.message}${meant}` };
+    const explained = settingProblem(kind, value, each);
+    return { ...explained, message: `${label}: ${explained.message}` };
   });
 }
 

@@ -24,7 +24,7 @@ test('shows the name servers with the options of their drivers, and never a cont
     address: 192.0.2.2:5300
     pool: edge
     rights: [transfer]
-    local: { apiKeyFile: ${SECRET}, url: 'http://user:${SECRET}@127.0.0.1:8081' }
+    local: { apiKeyFile: ${SECRET}, url: 'http://user:${SECRET}@127.0.0.1:8081/?key=${SECRET}' }
 `);
   expect([status, err]).toEqual([0, '']);
   expect(out).not.toContain(SECRET);
@@ -50,7 +50,7 @@ test('shows the name servers with the options of their drivers, and never a cont
       pool: 'edge',
       rights: ['transfer'],
       local: {
-        url: 'http://(hidden)@127.0.0.1:8081',
+        url: 'http://(hidden)@127.0.0.1:8081/?(hidden)',
         apiKeyFile: '(hidden)',
         requests: 8,
         zoneChanges: 1,
@@ -72,25 +72,32 @@ nameServers:
   - { name: ns3, driver: bnd, address: 192.0.2.3, probe_zone: x., local: {} }
   - { name: ns4, driver: nsd, address: 192.0.2.4, local: { file: keys.conf } }
   - ${SECRET}
+  - { name: ns6, driver: bind, address: 192.0.2.6, ${SECRET}: x, local: { file: /x/y, ${SECRET}: x } }
+delivery: { onDrift: repair, ${SECRET}: x }
+${SECRET}: x
 `);
   expect([status, out]).toEqual([2, '']);
   expect(err).not.toContain(SECRET);
   expect(err.trimEnd().split('\n  - ')).toEqual([
     'tsigil: The configuration is not valid:',
     "c.yaml: unknown setting 'listn'. Did you mean 'listen'?",
+    "c.yaml: unknown setting: number 2 in 'delivery'",
+    'c.yaml: unknown setting: number 5',
     "c.yaml: 'workers' must be an integer from 1 to 256",
     "c.yaml: 'nameServers': 'ns1': 'adress' is not a known property. Did you mean 'address'?",
     "c.yaml: 'nameServers': 'ns1': 'address' is a required property",
     expect.stringMatching(/^c\.yaml: 'nameServers': 'ns2': 'address' must be a host/),
-    expect.stringMatching(/^c\.yaml: 'nameServers': item 2: 'driver' must be one of bind, /),
+    "c.yaml: 'nameServers': item 2: 'driver' must be one of bind, knot, nsd, powerdns. Did you mean 'bind'?",
     "c.yaml: 'nameServers': item 2: 'probe_zone' is not a known property. Did you mean 'probeZone'?",
     "c.yaml: 'nameServers': item 4: must be an object",
+    "c.yaml: 'nameServers': 'ns6': member 4 is not a known property",
     "'nameServers': 'ns1': local.fil: 'fil' is not a known property. Did you mean 'file'?",
     "'nameServers': 'ns1': local.controlKeyfile: 'controlKeyfile' is not a known property. Did you mean 'controlKeyFile'?",
     "'nameServers': 'ns1': local.file: 'file' is a required property",
     "'nameServers': 'ns2': local.apiKey: 'apiKey' is not a known property. Did you mean 'apiKeyFile'?",
     "'nameServers': 'ns2': local.apiKeyFile: 'apiKeyFile' is a required property",
     expect.stringMatching(/^'nameServers': 'ns4': local\.file: /),
+    "'nameServers': 'ns6': local: member 2 is not a known property",
   ]);
 });
 

@@ -41,7 +41,7 @@ export function readAgentFile(
   if (problems.length > 0) throw new ConfigError(problems);
   const parsed = AGENT_FILE.parse(tree);
   if ('problem' in parsed)
-    problems.push(...memberProblems(AGENT_FILE, parsed, file).map(({ message }) => message));
+    problems.push(...memberProblems(AGENT_FILE, tree, parsed, file).map(({ message }) => message));
   const checkable = 'value' in parsed ? parsed.value : checkableAgent(tree);
   if (checkable !== undefined) problems.push(...furtherProblems(checkable));
   if ('value' in parsed && problems.length === 0) return parsed.value;

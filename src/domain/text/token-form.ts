@@ -30,3 +30,11 @@ export function shorten(name: string): string {
   const masked = withoutTokens(name); // before the cut, because a part of a token may not match
   return masked.length > 64 ? `${masked.slice(0, 64)}…` : masked;
 }
+
+/**
+ * Returns whether a text in the place of a name can be shown. A longer one with digits, or one with
+ * other characters, may be a secret that a person has put there.
+ */
+export function looksLikeName(text: string): boolean {
+  return /^(?:[A-Za-z_.-]{1,40}|[\w.-]{1,16})$/.test(text);
+}

@@ -4,6 +4,7 @@ import type { Dependencies } from '../../domain/operations/change.ts';
 import { change } from '../../domain/operations/change.ts';
 import { ServiceError, type Problem } from '../../domain/model/errors.ts';
 import { isObject, normaliseUuid } from '../../domain/model/field.ts';
+import { settingProblem } from '../../domain/model/setting-problem.ts';
 import { newMembers } from '../../domain/model/resource.ts';
 import type { Caller } from '../../domain/model/caller.ts';
 import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
@@ -13,7 +14,6 @@ import { DRIVERS } from '../drivers.ts';
 import type { Driver } from '../driver.ts';
 import { createLogReader, type LogReader } from '../log-reader.ts';
 import type { ServedNameServer } from './reconciler.ts';
-import { suggestion } from '../../domain/text/suggestion.ts';
 import { keyed, uniqueFormOfText } from '../../domain/model/query.ts';
 
 /** A name server in the configuration of this process. */
@@ -41,11 +41,10 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
     const parsed = definition.options.parse(local);
     if ('value' in parsed) return [];
     const { validator, problems = [{ path: [], message: parsed.problem, validator }] } = parsed;
-    const known = Object.keys(definition.options.schema.properties ?? {});
-    return problems.map(
-      ({ path, message, validator: rule }: Problem) =>
-        `${at}: local${path.map((part) => `.${part}`).join('')}: ${message}${rule === 'additionalProperties' ? suggestion(String(path.at(-1)), known) : ''}`,
-    );
+    return problems.map((problem: Problem) => {
+      const { path, message } = settingProblem(definition.options, local, problem);
+      return `${at}: local${path.map((part) => `.${part}`).join('')}: ${message}`;
+    });
   });
   const files = servers.flatMap(({ local }) => {
     return isObject(local) && typeof local.file === 'string' ? [local.file] : [];
@@ -65,7 +64,7 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
 /**
  * Returns the name servers as `check-config` prints them, with the effective options of their
  * drivers. Hides what names a control key or is in the place of the file with one, unless it can only
- * be a path, because a person may have put the key itself there.
+ * be a path, because a person may have put the key itself there, and the user and the query of a URL.
  */
 export function describeNameServers(
   servers: readonly ConfiguredNameServer[],
@@ -79,11 +78,14 @@ export function describeNameServers(
 }
 
 const PATH = /^(?:\.{0,2}\/)[\w.-]+(?:\/[\w.-]+)+$/;
+const URL_START = /^\w+:\/\//;
 const USER = /(?<=\/\/)[^/]*@/;
+const QUERY = /([?#]).*/;
 
 function withoutKey([name, value]: [string, unknown]): [string, unknown] {
   if (/key/i.test(name)) return [name, PATH.test(String(value)) ? value : '(hidden)'];
-  return [name, typeof value === 'string' ? value.replace(USER, '(hidden)@') : value];
+  if (typeof value !== 'string' || !URL_START.test(value)) return [name, value];
+  return [name, value.replace(USER, '(hidden)@').replace(QUERY, '$1(hidden)')];
 }
 
 const OWN = 'Use each name and each file only once';
