@@ -179,6 +179,7 @@ describe('the output of a client', () => {
     ['id,name\nnot-an-id,com,Commercial\n', ['2 com: the line has 3 fields instead of 2']],
     ['id,description\n1,Commercial\n', ['1 id,description: the header names no column `name`']],
     ['name\ncom,x\n', ['2 com x', `1 name: this may be a header`]],
+    ['tld,description\ncom,x\n', ['2 com x', `1 tld: this may be a header`]],
     // The second field is a description.
     ['name,For people\nnet,x\n', ['1 name For people', '2 net x']],
     [`${ID},com\nnet,x\n`, ['2 net x', `1 ${ID}: this is an id instead of a name`]],
@@ -206,10 +207,11 @@ describe('the output of a client', () => {
   });
 
   test('plain: a header is refused, and the top-level domain of the same name is not', () => {
-    expect(shown('plain', 'Name\ncom\n')).toEqual([
-      '2 com -',
-      '1 Name: this may be a header; if it is the top-level domain, write it behind another one',
-    ]);
+    for (const header of ['Name', 'tld', 'TLDs', 'domain', 'description'])
+      expect(shown('plain', `${header}\ncom\n`)).toEqual([
+        '2 com -',
+        `1 ${header}: this may be a header; if it is the top-level domain, write it behind another one`,
+      ]);
     expect(shown('plain', 'com\nname\n')).toEqual(['1 com -', '2 name -']);
     expect(shown('plain', 'name\n')).toEqual(['1 name -']);
     expect(shown('plain', `com\n${ID}\n`)).toEqual([

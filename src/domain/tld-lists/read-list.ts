@@ -33,6 +33,9 @@ export function readTldList(text: string, format: ListFormat, options: ListOptio
  */
 const MAX_CHARACTERS = 2000;
 
+/** What a header names. */
+const HEADER = /^(?:name|tlds?|domains?|description)$/i;
+
 /** The id of a resource, which would be a valid name. */
 const ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
@@ -57,7 +60,7 @@ function unfitReason({ name, description }: ListEntry, isFirst: boolean): string
   if (name.length + (description?.length ?? 0) > MAX_CHARACTERS)
     return `more than ${MAX_CHARACTERS} characters`;
   if (ID.test(name)) return 'this is an id instead of a name';
-  return isFirst && /^name$/i.test(name) && description === undefined
+  return isFirst && HEADER.test(name) && HEADER.test(description ?? name)
     ? 'this may be a header; if it is the top-level domain, write it behind another one'
     : undefined;
 }
