@@ -1,5 +1,5 @@
 import { ACCESS_READERS } from '../domain/access/readers.ts';
-import { zonesWithoutList } from '../domain/access/unnamed.ts';
+import { policyZonesText, zonesWithoutList } from '../domain/access/unnamed.ts';
 import { zonesText } from '../domain/access/warnings.ts';
 import { listName } from '../domain/brands/brand.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
@@ -9,7 +9,7 @@ import { openFiles } from './edited-files.ts';
 
 /**
  * Says in which of these zones no key of Tsigil gets a right, because the configuration names no list
- * for it, and which former files an adoption has left there. Both can be intended, so neither is a
+ * for it, in which a policy decides instead, and which former files an adoption has left there. All can be intended, so none is a
  * fault. Says nothing about a configuration that this process cannot read, or that does not include
  * Tsigil's file.
  */
@@ -34,6 +34,14 @@ export async function checkConfiguration(
       },
     ];
   });
+  const policies = rights.includes('update') ? policyZonesText(ours) : undefined;
+  if (policies !== undefined)
+    lists.push({
+      requirement: 'Lists of Tsigil decide who may update.',
+      ok: true,
+      problem: `\`update-policy\` decides instead in: ${policies}.`,
+      hint: 'Let it name each successor of a key that it names.',
+    });
   if (kept.length === 0) return lists;
   const left: Requirement = {
     requirement: 'No former configuration is left.',

@@ -151,15 +151,24 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect([adopted.status, adopted.err]).toEqual([0, '']);
       expect(adopted.out).toContain('No list for the right to transfer: d.test. ');
       const canUpdate = rightsOf(BRANDS[brand.driver]).includes('update');
-      const withoutUpdates = 'No list for the right to update: b.test, c.test, d.test. ';
-      expect(adopted.out.includes(withoutUpdates)).toBe(canUpdate);
+      const hasPolicy = brand.name === 'BIND';
+      const withoutUpdates = hasPolicy ? 'b.test, c.test' : 'b.test, c.test, d.test';
+      expect(adopted.out.includes(`No list for the right to update: ${withoutUpdates}. `)).toBe(
+        canUpdate,
+      );
+      const policy =
+        /`update-policy` decides who may update: d\.test \(\S+zones\.conf:\d+\)\. .* name each successor/;
+      expect(policy.test(adopted.out)).toBe(hasPolicy);
       expect(await shownServer(service)).toMatchObject({ state: 'live', keys_live: 30 });
       const check = await run('nameserver', 'check', 'ns1', '-f', 'json', '-c', 'problem');
-      const noted = ['d.test', ...(canUpdate ? ['b.test, c.test, d.test'] : [])];
+      const noted = ['d.test', ...(canUpdate ? [withoutUpdates] : [])];
       expect([check.status, JSON.parse(check.out)]).toEqual([
         0,
         expect.arrayContaining([
           ...noted.map((zones) => ({ problem: `No key gets the right in: ${zones}.` })),
+          ...(hasPolicy
+            ? [{ problem: expect.stringMatching(/`update-policy`.* d\.test \(.*\)/) as string }]
+            : []),
           { problem: expect.stringContaining(`.${brand.main}.before-tsigil'`) as string },
         ]),
       ]);

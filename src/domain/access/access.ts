@@ -69,6 +69,11 @@ export interface ZoneAccess {
   readonly lists: Readonly<Record<Right, AccessList | undefined>>;
   /** The names of the lists, rules or patterns that the zone names. Absent if it cannot name any. */
   readonly named?: readonly string[];
+  /**
+   * The place of the rules that decide who may update the zone, instead of lists. They stay in the
+   * configuration, because no list of Tsigil can be beside them.
+   */
+  readonly policy?: string;
 }
 
 export interface AccessList {

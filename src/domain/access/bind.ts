@@ -231,11 +231,13 @@ function zonesOf(sources: Sources): ZoneAccess[] {
       const source = sourceOf(name, zone, scope, scopes);
       if (source === undefined) return [];
       const place = at(zone.origin);
+      const { type, policy } = decisionsOf(source, sources);
       const own = {
         name,
         place,
         lists: listsOf(scope, source, { ...sources, lists, name, place }),
         named: namedIn(source, sources),
+        ...(policy === undefined || SECONDARY.test(type) ? {} : { policy: at(policy.origin) }),
       };
       return [scope.name === undefined ? own : { ...own, view: scope.name }];
     }),

@@ -1,10 +1,32 @@
 import { listName, type Right } from '../brands/brand.ts';
+import { firstOf } from '../text/first-of.ts';
 import type { ZoneAccess } from './access.ts';
+import { zonesText } from './warnings.ts';
 
-/** Returns the zones in which no key of Tsigil gets a right, because they name no list for it. */
+const SHOWN_PLACES = 10;
+
+/**
+ * Returns the zones in which no key of Tsigil gets a right, because they name no list for it. A zone
+ * whose policy decides about updates can name none.
+ */
 export function zonesWithoutList(zones: readonly ZoneAccess[], right: Right): readonly string[] {
-  const without = zones.flatMap(({ name, named = [] }) =>
-    named.includes(listName(right)) || named.includes(listName(right, name)) ? [] : [name],
+  const without = zones.flatMap(({ name, named = [], policy }) =>
+    (right === 'update' && policy !== undefined) ||
+    named.includes(listName(right)) ||
+    named.includes(listName(right, name))
+      ? []
+      : [name],
   );
   return [...new Set(without)];
+}
+
+/** Returns the zones whose policy decides about updates, and the places of the policies, as text. */
+export function policyZonesText(zones: readonly ZoneAccess[]): string | undefined {
+  const found = zones.flatMap(({ name, policy }) =>
+    policy === undefined ? [] : [{ name, policy }],
+  );
+  if (found.length === 0) return undefined;
+  const places = [...new Set(found.map(({ policy }) => policy))];
+  const names = zonesText([...new Set(found.map(({ name }) => name))]);
+  return `${names} (${firstOf(places, SHOWN_PLACES, String).join(', ')})`;
 }

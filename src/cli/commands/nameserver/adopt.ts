@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ServerConfiguration } from '../../../domain/access/access.ts';
 import { REWRITERS } from '../../../domain/access/rewriters.ts';
-import { zonesWithoutList } from '../../../domain/access/unnamed.ts';
+import { policyZonesText, zonesWithoutList } from '../../../domain/access/unnamed.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
 import { listName, RIGHTS } from '../../../domain/brands/brand.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
@@ -160,7 +160,10 @@ async function adoptFiles(
   await reportKept(files, terminal);
 }
 
-/** Says in which zones of the pool no key of Tsigil gets a right, because they name no list for it. */
+/**
+ * Says in which zones of the pool no key of Tsigil gets a right, because they name no list for it, and
+ * which policies decide about updates.
+ */
 async function printUnnamed(
   { connection, server, terminal }: Run,
   { configuration }: { readonly configuration: ServerConfiguration },
@@ -179,6 +182,12 @@ async function printUnnamed(
       terminal,
     );
   }
+  const policies = server.rights.includes('update') ? policyZonesText(zones) : undefined;
+  if (policies !== undefined)
+    print(
+      `\`update-policy\` decides who may update: ${policies}. It stays in the configuration, so no list of Tsigil has an effect there. Let it name each successor of a key that it names.`,
+      terminal,
+    );
 }
 
 /** Returns how the keys move that are still in the files of the operator. */
