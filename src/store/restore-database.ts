@@ -221,12 +221,14 @@ function describeEnd(end: ChainEnd | undefined): string {
 
 /** Returns what changed since the backup, a line for each token and key. */
 function describe(
-  { tokens, keys, retired, changed, added }: ChangesSince,
+  { tokens, keys, retiredIds, retired, changed, added }: ChangesSince,
   revive: boolean,
 ): string[] {
   const lines = [
     ...tokens.map(({ name }) => `  token ${name}: deleted`),
-    ...[...keys, ...retired].map(({ name }) => `  tsigkey ${name}: deleted`),
+    ...[...keys, ...retired].map(
+      ({ id, name }) => `  tsigkey ${name}: ${retiredIds.has(id) ? 'retired' : 'deleted'}`,
+    ),
     ...changed.map(
       ({ current, given, grants }) =>
         `  tsigkey ${current.name}: other ${[...Object.keys(given), ...(grants === undefined ? [] : ['grants'])].join(', ')}`,

@@ -26,6 +26,8 @@ export interface RestoredOver {
 export interface ChangesSince {
   readonly tokens: readonly Token[];
   readonly keys: readonly Tsigkey[];
+  /** The ids of those of them that were retired rather than deleted. */
+  readonly retiredIds: ReadonlySet<string>;
   /** Retired keys of the backup that nobody can restore any more. */
   readonly retired: readonly RetiredKey[];
   /**
@@ -47,6 +49,7 @@ interface ChangedKey {
 export const NO_CHANGES: ChangesSince = {
   tokens: [],
   keys: [],
+  retiredIds: new Set(),
   retired: [],
   changed: [],
   added: { tokens: [], keys: [] },
@@ -107,6 +110,11 @@ export async function changesSince(backup: Reader, replaced: Reader): Promise<Ch
     'id',
     gone.map(({ id }) => id),
   );
+  const retiredIds = await replaced.present(
+    retiredKey,
+    'id',
+    keys.missing.map(({ id }) => id),
+  );
   const changed: ChangedKey[] = [];
   for (const [current, later] of keys.both) {
     const given = await replacedMembers(current, later, backup);
@@ -124,6 +132,7 @@ export async function changesSince(backup: Reader, replaced: Reader): Promise<Ch
   return {
     tokens: tokens.missing,
     keys: keys.missing,
+    retiredIds,
     retired: gone.filter(({ id }) => !restored.has(id)),
     changed,
     added: { tokens: tokens.added, keys: keys.added },

@@ -265,7 +265,7 @@ describe('warnings of the service', () => {
         'stdin:1: warning: old: its secret is text',
         '1 added, 2 warnings\n',
       ].join('\n'),
-      'The new key old will open every zone of the pool (now 1: example.com.), not only the zones that they open on the name server today.\n' +
+      'The new key old will open every zone of the pool (now 1: example.com.), not only the zones that it opens on the name server today.\n' +
         'Warning: old: hmac-md5 must not be used (RFC 8945 section 6)\n',
     ]);
   });

@@ -24,7 +24,7 @@ const OTHER_SECRET = secretOf('other');
 const APPLIES_TO = ['--scope', 'POOL', '--resource-id', POOL_ID, '--yes'];
 /** What the command prints before it imports keys into a pool without zones. */
 const reach = (names: string) =>
-  `The new key${names.includes(',') ? 's' : ''} ${names} will${names.includes(',') ? ' each' : ''} open every zone of the pool (now 0), not only the zones that they open on the name server today.\n`;
+  `The new key${names.includes(',') ? 's' : ''} ${names} will${names.includes(',') ? ' each' : ''} open every zone of the pool (now 0), not only the zones that ${names.includes(',') ? 'they open' : 'it opens'} on the name server today.\n`;
 const key = (name: string, members: Partial<Key> = {}): Key => ({
   name,
   algorithm: 'hmac-sha256',

@@ -105,7 +105,9 @@ describe('a retired key', () => {
     await take(leaked.id, 'restore');
     expect((await service.delete(`/v2/tsigkeys/${leaked.id}`)).status).toBe(204);
     await service.stop('SIGTERM');
-    expect(run('restore', file, '--yes')).toContain('tsigkey draining: deleted');
+    expect(run('restore', file, '--yes')).toContain(
+      '  tsigkey draining: retired\n  tsigkey leaked: deleted\n',
+    );
     await start();
     const { body } = await service.get('/v2/tsigkeys');
     const names = (body.tsigkeys as { name: string }[]).map(({ name }) => name).sort();

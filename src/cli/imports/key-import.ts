@@ -197,13 +197,14 @@ export async function describeReach(
   keys: readonly string[],
 ): Promise<string> {
   const zones = await poolZones(connection, poolId);
-  const [subject, verb] = keys.length === 1 ? ['The new key', ''] : ['The new keys', ' each'];
+  const [subject, verb, today] =
+    keys.length === 1 ? ['The new key', '', 'it opens'] : ['The new keys', ' each', 'they open'];
   const now =
     zones === undefined
       ? 'this token cannot list them'
       : `now ${zones.length}${zones.length === 0 ? '' : `: ${firstOf(zones, SHOWN_NAMES, String).join(', ')}`}`;
   return plainCell(
-    `${subject} ${firstOf(keys, SHOWN_NAMES, String).join(', ')} will${verb} open every zone of the pool (${now}), not only the zones that they open on the name server today.`,
+    `${subject} ${firstOf(keys, SHOWN_NAMES, String).join(', ')} will${verb} open every zone of the pool (${now}), not only the zones that ${today} on the name server today.`,
   );
 }
 
