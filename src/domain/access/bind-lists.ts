@@ -1,6 +1,6 @@
 import { KeyFileError, type Origin } from '../key-formats/reader.ts';
 import type { Token } from '../key-formats/read-bind.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import { contains, type Range, type Requester } from './access.ts';
 import { readRange } from './ranges.ts';
 
@@ -181,7 +181,7 @@ function elementOf(parts: Statement['parts'], find: FindList): Element {
   }
   const [second] = rest;
   if (second !== undefined && 'kind' in second && first.text.toLowerCase() === 'key')
-    return { negated: false, inner: keyList(comparisonForm(second.text)) };
+    return { negated: false, inner: keyList(nameForm(second.text)) };
   if (second !== undefined)
     return {
       negated: false,

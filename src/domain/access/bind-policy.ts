@@ -1,4 +1,4 @@
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import type { AccessList } from './access.ts';
 import { blockOf, textOfStatement, wordsOf, type Statement } from './bind-lists.ts';
 
@@ -100,12 +100,12 @@ function ruleOf(
   [action = '', identity = '', kind = '', ...rest]: readonly string[],
   zone: string,
 ): Rule {
-  const own = comparisonForm(identity);
+  const own = nameForm(identity);
   const type = kind.toLowerCase();
   const hasKey = !WITHOUT_KEY.test(type);
   const isWildcard = hasKey && (own === '*' || own.startsWith('*.'));
   const [first = '', ...others] = rest;
-  const names = namesOf(type, comparisonForm(first), zone);
+  const names = namesOf(type, nameForm(first), zone);
   const words = (type === 'zonesub' ? rest : others).map((each) => each.toLowerCase());
   // A limit such as `PTR(1)` is about the number of records.
   const types = words.map((each) => each.replace(/\(.*$/, ''));

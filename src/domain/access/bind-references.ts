@@ -1,4 +1,4 @@
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import type { Finding, Reference, Role, ZoneAccess } from './access.ts';
 import {
   blockOf,
@@ -47,7 +47,7 @@ export function referencesIn(
     const name = first.toLowerCase();
     const role = Object.hasOwn(ROLES, name) ? ROLES[name] : undefined;
     if (role === undefined) {
-      const below = name === 'zone' ? comparisonForm(second) : zone;
+      const below = name === 'zone' ? nameForm(second) : zone;
       return ['acl', 'key'].includes(name) ? [] : referencesIn(blockOf(statement), find, at, below);
     }
     const keys =
@@ -64,7 +64,7 @@ function signersIn(statement: Statement): string[] {
     const inBlock = /^keys$/i.test(words[0] ?? '') ? blockOf(each).flatMap(wordsOf) : [];
     const after = words.flatMap((word, index) => (/^keys?$/i.test(word) ? words[index + 1] : []));
     const names = [...inBlock, ...after].flatMap((name) => name ?? []);
-    return [...names.map(comparisonForm), ...signersIn(each)];
+    return [...names.map(nameForm), ...signersIn(each)];
   });
 }
 

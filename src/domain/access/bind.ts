@@ -1,7 +1,7 @@
 import { entryOf, placeOf, type Parts, type ReadIncluded } from '../key-formats/reader.ts';
 import { allTokens, controlUses, OF_SESSION, useOf } from '../key-formats/read-bind.ts';
 import type { Right } from '../brands/brand.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import type {
   AccessList,
   DefinedKey,
@@ -60,7 +60,7 @@ export function readBindAccess(
     ...keys.flatMap(({ key, place }): Reference[] => {
       const use = useOf(uses, key.name, place.replace(/:\d+$/, ''));
       const role = use === OF_SESSION ? 'session' : 'control';
-      return use === undefined ? [] : [{ key: comparisonForm(key.name), role, place, text: use }];
+      return use === undefined ? [] : [{ key: nameForm(key.name), role, place, text: use }];
     }),
   ];
   const findings = [
@@ -76,7 +76,7 @@ function clauseNames(top: readonly Statement[]): string[] {
   const scopes = [top, ...named(top, 'view').map(blockOf)];
   return scopes
     .flatMap((statements) => named(statements, 'key'))
-    .map((statement) => comparisonForm(wordsOf(statement)[1] ?? ''));
+    .map((statement) => nameForm(wordsOf(statement)[1] ?? ''));
 }
 
 /** Returns the names of the keys that named itself makes. */
@@ -145,12 +145,12 @@ interface Scope {
 }
 
 function namesOf(keys: readonly DefinedKey[]): Set<string> {
-  return new Set(keys.map(({ key }) => comparisonForm(key.name)));
+  return new Set(keys.map(({ key }) => nameForm(key.name)));
 }
 
 function zonesIn(statements: readonly Statement[]): Map<string, Statement> {
   const zones = named(statements, 'zone').filter(isOfInternet);
-  return new Map(zones.map((zone) => [comparisonForm(wordsOf(zone)[1] ?? ''), zone]));
+  return new Map(zones.map((zone) => [nameForm(wordsOf(zone)[1] ?? ''), zone]));
 }
 
 function serverOf(top: readonly Statement[], keys: readonly DefinedKey[]): Scope {

@@ -2,7 +2,7 @@ import type { Right } from '../brands/brand.ts';
 import { NO_ADDRESS } from '../brands/knot.ts';
 import { keyEntryOf, knotEntries, type KnotEntry } from '../key-formats/read-knot.ts';
 import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import {
   contains,
   type AccessList,
@@ -68,7 +68,7 @@ export function readKnotAccess(
     ...sectionOf('remote').flatMap((entry) => referencesOf(entry, 'requester', placeOf)),
     ...sectionOf('acl').flatMap((entry) => ruleReferences(entry, placeOf)),
   ];
-  const defined = new Set(sectionOf('key').map((entry) => comparisonForm(valueOf(entry, 'id'))));
+  const defined = new Set(sectionOf('key').map((entry) => nameForm(valueOf(entry, 'id'))));
   for (const entry of [...sectionOf('remote'), ...sectionOf('acl')])
     for (const key of keysOf(entry))
       if (!defined.has(key))
@@ -102,7 +102,7 @@ export function readKnotAccess(
   const templates = byId('template');
   const lists = new Map<string, AccessList>();
   const zones = sectionOf('zone').map((entry): ZoneAccess => {
-    const name = comparisonForm(valueOf(entry, 'domain'));
+    const name = nameForm(valueOf(entry, 'domain'));
     const place = placeOf(entry);
     const template = templates.get(valueOf(entry, 'template') || 'default');
     const itemOf = (item: string) => entry.items.get(item) ?? template?.items.get(item);
@@ -304,6 +304,6 @@ function rangeOf(text: string, entry: KnotEntry, item: string): Range {
 export const valuesOf = (entry: KnotEntry | undefined, item: string) =>
   entry?.items.get(item)?.values ?? [];
 export const valueOf = (entry: KnotEntry, item: string) => valuesOf(entry, item).at(-1) ?? '';
-export const keysOf = (entry: KnotEntry) => valuesOf(entry, 'key').map(comparisonForm);
+export const keysOf = (entry: KnotEntry) => valuesOf(entry, 'key').map(nameForm);
 const isOn = (value: string) => /^(?:on|true)$/i.test(value);
 const isOff = (value: string) => /^(?:off|false)$/i.test(value);

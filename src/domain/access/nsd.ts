@@ -6,7 +6,7 @@ import {
   type NsdEntry,
 } from '../key-formats/read-nsd.ts';
 import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import {
   addressOf,
   contains,
@@ -104,10 +104,10 @@ export function readNsdAccess(
       findings.push({
         kind: 'catalog_zone',
         place: placeOf(entry),
-        text: `the members of the catalog zone '${comparisonForm(name)}' are not in the configuration, so no key gets rights there`,
+        text: `the members of the catalog zone '${nameForm(name)}' are not in the configuration, so no key gets rights there`,
       });
     zones.push({
-      name: comparisonForm(name),
+      name: nameForm(name),
       place: placeOf(entry),
       lists: { transfer: listOf(attributes, { lists, needsTls, placeOf }), update: undefined },
       named,
@@ -187,7 +187,7 @@ function lineOf({ values: [text = '', who = '', tls], ...origin }: NsdAttribute)
     ...(port === undefined ? [] : ['a port']),
     ...(tls === undefined ? [] : ['a TLS authentication']),
   ];
-  const name = NO_KEYS.includes(who) ? who : comparisonForm(who);
+  const name = NO_KEYS.includes(who) ? who : nameForm(who);
   const [address = '', mask] = addresses.split('&');
   if (mask !== undefined && isIP(address) !== 0 && isIP(address) === isIP(mask)) {
     const { family, value } = addressOf(address);
@@ -228,10 +228,10 @@ function referencesIn({ section, attributes, ...entry }: NsdEntry, placeOf: Plac
     if (role === undefined || key === undefined) return [];
     return [
       {
-        key: comparisonForm(key),
+        key: nameForm(key),
         role,
         place: placeOf(origin),
-        ...(section === 'zone:' ? { zone: comparisonForm(zone) } : {}),
+        ...(section === 'zone:' ? { zone: nameForm(zone) } : {}),
         text: `${name} ${values.join(' ')}`,
       },
     ];

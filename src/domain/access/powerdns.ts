@@ -1,5 +1,5 @@
 import type { Right } from '../brands/brand.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import {
   contains,
   type AccessList,
@@ -42,7 +42,7 @@ export function readPowerdnsAccess(server: PowerdnsServer): ServerConfiguration 
   const { keys, settings } = server;
   const settingOf = (name: keyof typeof POWERDNS_SETTINGS) =>
     settings.get(name) ?? POWERDNS_SETTINGS[name];
-  const defined = new Set(keys.map(({ key }) => comparisonForm(key.name)));
+  const defined = new Set(keys.map(({ key }) => nameForm(key.name)));
   const findings: Finding[] = [];
   const references: Reference[] = [];
   const lists = new Map<string, AccessList>();
@@ -57,11 +57,11 @@ export function readPowerdnsAccess(server: PowerdnsServer): ServerConfiguration 
   const policy = settingOf('lua-dnsupdate-policy-script');
 
   const zones = server.zones.map(({ name: text, metadata }): ZoneAccess => {
-    const name = comparisonForm(text);
+    const name = nameForm(text);
     const placeOf = (kind: string) => `${kind} of ${name}`;
     for (const kind of TSIG_KINDS)
       for (const key of metadata.get(kind) ?? [])
-        if (!defined.has(comparisonForm(key)))
+        if (!defined.has(nameForm(key)))
           findings.push({
             kind: 'undefined_key',
             place: placeOf(kind),
@@ -77,13 +77,13 @@ export function readPowerdnsAccess(server: PowerdnsServer): ServerConfiguration 
           });
     for (const key of metadata.get('AXFR-MASTER-TSIG') ?? [])
       references.push({
-        key: comparisonForm(key),
+        key: nameForm(key),
         role: 'requester',
         place: placeOf('AXFR-MASTER-TSIG'),
         zone: name,
         text: `AXFR-MASTER-TSIG: ${key}`,
       });
-    const signers = (kind: string) => (metadata.get(kind) ?? []).map(comparisonForm);
+    const signers = (kind: string) => (metadata.get(kind) ?? []).map(nameForm);
     const transfer = () => {
       const signed = signers('TSIG-ALLOW-AXFR');
       const from = metadata.get('ALLOW-AXFR-FROM') ?? [];

@@ -2,7 +2,7 @@ import { listName, RIGHTS, type Right } from '../brands/brand.ts';
 import { allTokens, type Token } from '../key-formats/read-bind.ts';
 import { KeyFileError, placeOf, type Origin } from '../key-formats/reader.ts';
 import { quoted } from '../key-formats/writer.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import { decidedZonesIn, type DecidedZone } from './bind.ts';
 import { blockOf, treeOf, wordsOf, type Statement } from './bind-lists.ts';
 import { indentationAt, movedBy, removalOf, type Edit, type Rewriter } from './rewrite.ts';
@@ -89,7 +89,7 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
     nameOf(each) === 'view' ? [each, ...blockOf(each)] : [each],
   );
   const clauses = scopes.filter(
-    (each) => nameOf(each) === 'key' && move.keys.has(comparisonForm(wordsOf(each)[1] ?? '')),
+    (each) => nameOf(each) === 'key' && move.keys.has(nameForm(wordsOf(each)[1] ?? '')),
   );
   const included = `include ${quoted(move.file)};`;
   const [place] = clauses.filter((each) => top.includes(each)).map(endsOf);
@@ -137,7 +137,7 @@ function isInFile(statement: Statement, file: Origin['file']): boolean {
 function keyOf({ parts: [first, second] }: Statement): string | undefined {
   if (first === undefined || !('kind' in first) || first.text.toLowerCase() !== 'key')
     return undefined;
-  return second !== undefined && 'kind' in second ? comparisonForm(second.text) : undefined;
+  return second !== undefined && 'kind' in second ? nameForm(second.text) : undefined;
 }
 
 /** Returns the elements of a list within a list that is not negated, or undefined. */

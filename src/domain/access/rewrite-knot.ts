@@ -2,7 +2,7 @@ import { listName, RIGHTS, type Right } from '../brands/brand.ts';
 import { knotEntries, type KnotEntry } from '../key-formats/read-knot.ts';
 import { linesOf, type Origin } from '../key-formats/reader.ts';
 import { quoted } from '../key-formats/writer.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import type { Row } from './access.ts';
 import { keysOf, SECTIONS, valueOf, valuesOf } from './knot.ts';
 import { movedBy, type Edit, type Rewriter } from './rewrite.ts';
@@ -67,7 +67,7 @@ export const rewriteKnot: Rewriter = ({ path, text, include }, move) => {
   const editor = createEditor(path, text);
   const leaving = new Set(
     entries.filter(
-      (entry) => entry.section === 'key' && move.keys.has(comparisonForm(valueOf(entry, 'id'))),
+      (entry) => entry.section === 'key' && move.keys.has(nameForm(valueOf(entry, 'id'))),
     ),
   );
   for (const rule of rules.values()) {
@@ -129,7 +129,7 @@ function partsOf(
   for (const key of whole.keys) {
     const actions = whole.actions.filter((action) => {
       const right = RIGHTS.find((each) => each === action.toLowerCase());
-      return right === undefined || !isMoved(comparisonForm(key), right, zone);
+      return right === undefined || !isMoved(nameForm(key), right, zone);
     });
     const content = actions.join();
     const part = parts.get(content) ?? { id: '', keys: [], actions };
@@ -154,7 +154,7 @@ function listsOf(entries: readonly KnotEntry[], rows: readonly Row[], stays: Sta
   const heirs = new Map<string, Heir[]>();
   const lists: List[] = [];
   for (const entry of sectionOf('zone')) {
-    const zone = comparisonForm(valueOf(entry, 'domain'));
+    const zone = nameForm(valueOf(entry, 'domain'));
     const template = valueOf(entry, 'template') || 'default';
     const own = entry.items.get('acl');
     const ids = own?.values ?? valuesOf(templates.get(template), 'acl');

@@ -7,7 +7,7 @@ import {
 } from '../key-formats/read-nsd.ts';
 import { KeyFileError } from '../key-formats/reader.ts';
 import { quoted } from '../key-formats/writer.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import type { Row } from './access.ts';
 import { keyIndex, keyOf, valueOf } from './nsd.ts';
 import {
@@ -45,7 +45,7 @@ export const rewriteNsd: Rewriter = ({ path, text, include }, move) => {
   };
 
   for (const entry of entries)
-    if (entry.section === 'key:' && move.keys.has(comparisonForm(valueOf(entry, 'name:'))))
+    if (entry.section === 'key:' && move.keys.has(nameForm(valueOf(entry, 'name:'))))
       remove(
         entry,
         entry.attributes.flatMap((each) => [each, ...each.spans]),
@@ -74,7 +74,7 @@ function changesOf(entries: readonly NsdEntry[], move: Move) {
   const leaving: NsdAttribute[] = [];
   for (const { attribute, zones } of linesIn(entries)) {
     const { name, values } = attribute;
-    const key = comparisonForm(keyOf(name, values) ?? '');
+    const key = nameForm(keyOf(name, values) ?? '');
     const others = zones.filter((zone) => !isMoved(key, 'transfer', zoneOf(zone)));
     if (others.length === zones.length) continue;
     leaving.push(attribute);
@@ -120,12 +120,12 @@ function respell(
       const key = keyOf(attribute.name, attribute.values);
       const span = attribute.spans[keyIndex(attribute.values)];
       if (key === undefined || span === undefined || leaving.has(placeIn(attribute))) continue;
-      const spelt = comparisonForm(key);
+      const spelt = nameForm(key);
       if (key !== spelt && move.keys.has(spelt)) replace(span, span.start, span.end, quoted(spelt));
     }
 }
 
-const zoneOf = (entry: NsdEntry) => comparisonForm(valueOf(entry, 'name:'));
+const zoneOf = (entry: NsdEntry) => nameForm(valueOf(entry, 'name:'));
 const includePattern = (zone?: string) => `include-pattern: ${quoted(listName('transfer', zone))}`;
 const placeIn = ({ file, start }: NsdSpan) => `${file?.path ?? ''} ${start}`;
 

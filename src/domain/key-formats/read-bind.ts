@@ -1,4 +1,4 @@
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import { dhcpdClauses } from './read-dhcpd.ts';
 import {
   entryOf,
@@ -51,7 +51,7 @@ export const bindClauses: KeyReader = {
     return clausesIn(tokens).map(({ token, name, parts }): Entry => {
       const use =
         useOf(uses, name, token.file?.path ?? path) ??
-        (comparisonForm(name).startsWith(MARKER_START) ? OWN_KEY : undefined);
+        (nameForm(name).startsWith(MARKER_START) ? OWN_KEY : undefined);
       return use === undefined
         ? entryOf(token, parts, true)
         : { line: token.line, file: token.file, leftOut: `${name}: ${use}` };
@@ -118,9 +118,9 @@ export function controlUses(tokens: readonly Token[]): ReadonlyMap<string, strin
     if (starts && depth === 0) clause = token.text.toLowerCase();
     if (clause === 'controls' && isWord(token, 'keys') && next?.kind === '{')
       for (const name of tokens.slice(index + 2, endOfBlock(tokens, index + 2)))
-        if (isText(name)) uses.set(comparisonForm(name.text), BY_CONTROLS);
+        if (isText(name)) uses.set(nameForm(name.text), BY_CONTROLS);
     if (!starts || depth !== 1 || !isText(next) || end?.kind !== ';') continue;
-    const name = comparisonForm(next.text);
+    const name = nameForm(next.text);
     // Only rndc.conf has these two; in named.conf, `server` has `keys`.
     if (clause === 'options' && isWord(token, 'default-key')) uses.set(name, BY_RNDC);
     if (clause === 'server' && isWord(token, 'key')) uses.set(name, BY_RNDC);
@@ -140,7 +140,7 @@ export function useOf(
 ): string | undefined {
   const file = fileName(path);
   const byFile = Object.hasOwn(FILE_USES, file) ? FILE_USES[file] : undefined;
-  return uses.get(comparisonForm(name)) ?? byFile;
+  return uses.get(nameForm(name)) ?? byFile;
 }
 
 /** Returns the index of the brace that ends the block without nested blocks at `start`. */

@@ -1,4 +1,4 @@
-import { comparisonForm } from '../text/dns-name.ts';
+import { nameForm } from '../text/dns-name.ts';
 import {
   entryOf,
   KeyFileError,
@@ -50,7 +50,7 @@ export function dhcpdKeys(text: string, include: ReadIncluded = () => []): Dhcpd
   const tokens = [...tokensOf(text, undefined, include)];
   const controlling = new Set(
     tokens.flatMap(({ text: word }, index) =>
-      word.toLowerCase() === 'omapi-key' ? comparisonForm(tokens[index + 1]?.text ?? '') : [],
+      word.toLowerCase() === 'omapi-key' ? nameForm(tokens[index + 1]?.text ?? '') : [],
     ),
   );
   return tokens.flatMap((token, index): DhcpdKey[] => {
@@ -59,7 +59,7 @@ export function dhcpdKeys(text: string, include: ReadIncluded = () => []): Dhcpd
     if (token.text.toLowerCase() !== 'key' || brace?.text !== '{') return [];
     const parts = clauseOf(tokens, index + 3, name?.text ?? '', token);
     const entry = entryOf(token, parts, true);
-    return controlling.has(comparisonForm(name?.text ?? ''))
+    return controlling.has(nameForm(name?.text ?? ''))
       ? [{ entry, use: 'this key controls the DHCP server' }]
       : [{ entry }];
   });

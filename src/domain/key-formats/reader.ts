@@ -1,3 +1,4 @@
+import { nameForm } from '../text/dns-name.ts';
 import { keyProblems, readAlgorithm, type Key } from './key.ts';
 
 /** A file that an include statement names. */
@@ -110,7 +111,11 @@ export function entryOf({ line, file }: Origin, parts: Parts, isNamed = false): 
     return { ...origin, problem: `${prefix}the key has no ${missing.join(' and no ')}` };
   if (HIDDEN.test(secret))
     return { ...origin, problem: `${prefix}the secret is hidden, so the text does not contain it` };
-  const key = { name, algorithm: known ?? algorithm, secret: secret.replaceAll(/\s/g, '') };
+  const key = {
+    name: name.includes('\\') ? nameForm(name) : name,
+    algorithm: known ?? algorithm,
+    secret: secret.replaceAll(/\s/g, ''),
+  };
   const problems = keyProblems(key);
   if (problems.length === 0) return { ...origin, key };
   const isWrong = isNamed && known === undefined && ALGORITHM.test(algorithm);

@@ -91,6 +91,35 @@ export function comparisonForm(name: string): string {
   return withoutFinalDot(name.toLowerCase());
 }
 
+/** An escape of RFC 1035 section 5.1, or another character. */
+const WRITTEN = /\\(\d{3})|\\(\D)|([^\\])/gsy;
+
+/**
+ * Returns the comparison form of a name that a configuration may write with escapes: `k` of `\107`.
+ * What only an escape can write keeps one, such as a dot within a label. A text with a faulty escape
+ * stays as it is, so that the result is no name.
+ */
+export function nameForm(text: string): string {
+  if (!text.includes('\\')) return comparisonForm(text);
+  const parts: string[] = [];
+  let end = 0;
+  for (const [all, code, escaped = '', plain] of text.matchAll(WRITTEN)) {
+    if (Number(code ?? 0) > 255) break;
+    end += all.length;
+    const character = code === undefined ? escaped : String.fromCharCode(Number(code));
+    parts.push(plain ?? writtenForm(character));
+  }
+  if (end < text.length) return text.toLowerCase();
+  if (parts.at(-1) === '.') parts.pop();
+  return parts.join('').toLowerCase();
+}
+
+function writtenForm(character: string): string {
+  if (character === '.' || character === '\\') return `\\${character}`;
+  if (/^[!-~]$/.test(character)) return character;
+  return `\\${String(character.charCodeAt(0)).padStart(3, '0')}`;
+}
+
 /**
  * Returns the ASCII form of a name with non-ASCII labels, such as `xn--p1ai` for `рф`. Returns
  * undefined if the name has no ASCII form. Converts each label separately, and only if the ASCII

@@ -1,7 +1,7 @@
 import { blockOf, treeOf, wordsOf, type Statement } from '../../domain/access/bind-lists.ts';
 import { allTokens } from '../../domain/key-formats/read-bind.ts';
 import type { Origin, ReadIncluded } from '../../domain/key-formats/reader.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { nameForm } from '../../domain/text/dns-name.ts';
 import type { KeyReferences } from '../driver.ts';
 
 /**
@@ -45,10 +45,10 @@ function signersIn({ parts }: Statement): (readonly [key: string, origin: Origin
   return parts.flatMap((part, index) => {
     const before = parts[index - 1];
     const follows = before !== undefined && 'kind' in before && /^keys?$/i.test(before.text);
-    if ('kind' in part) return follows ? [[comparisonForm(part.text), part] as const] : [];
+    if ('kind' in part) return follows ? [[nameForm(part.text), part] as const] : [];
     if (!follows) return part.flatMap(signersIn);
     return part.flatMap((each) =>
-      wordsOf(each).map((word) => [comparisonForm(word), each.origin] as const),
+      wordsOf(each).map((word) => [nameForm(word), each.origin] as const),
     );
   });
 }

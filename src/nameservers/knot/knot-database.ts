@@ -11,7 +11,7 @@ import {
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
 import { isSameKey, isSameMaterial, type Key } from '../../domain/key-formats/key.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { comparisonForm, nameForm } from '../../domain/text/dns-name.ts';
 import {
   DriverError,
   nameTaken,
@@ -343,7 +343,7 @@ function namedIn(sections: Readonly<Record<string, ReadonlyMap<string, Items>>>)
     [...entries].flatMap(([id, { key = [] }]) =>
       section === 'acl' && isOwnRule(id)
         ? []
-        : key.map((name) => [comparisonForm(name), `${section}[${id}].key`] as const),
+        : key.map((name) => [nameForm(name), `${section}[${id}].key`] as const),
     ),
   );
   return new Map(found.toReversed()); // the first item counts

@@ -4,7 +4,7 @@ import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { knotEntries, knotSections } from '../../domain/key-formats/read-knot.ts';
 import { quoted } from '../../domain/key-formats/writer.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { comparisonForm, nameForm } from '../../domain/text/dns-name.ts';
 import { DriverError } from '../driver.ts';
 import { loadedKeys, type FileServer } from '../file-server.ts';
 import { MAX_REASON, outputOf } from '../programs.ts';
@@ -40,7 +40,7 @@ export function knotFile(controlSocket: string, configurationFile: string): File
         knotEntries(text, ['remote', 'acl'], include)
           .flatMap(({ items }) => items.get('key') ?? [])
           .flatMap(({ values, origin: { line, file } }) =>
-            values.map((name) => [comparisonForm(name), `${file?.path ?? path}:${line}`] as const),
+            values.map((name) => [nameForm(name), `${file?.path ?? path}:${line}`] as const),
           )
           .toReversed(), // the first place counts
       ),

@@ -8,7 +8,7 @@ import { canonicalKey, readAlgorithm, type Key } from '../../domain/key-formats/
 import { nsdEntries, nsdSections } from '../../domain/key-formats/read-nsd.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../../domain/model/object.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { comparisonForm, nameForm } from '../../domain/text/dns-name.ts';
 import { withConnection, type Endpoint } from '../../net/connection.ts';
 import { describeFault, NetError } from '../../net/faults.ts';
 import { driverErrors } from '../control.ts';
@@ -116,7 +116,7 @@ export const nsd = defineDriver({
             .flatMap(({ name, values, line, file }) => {
               const key = keyOf(name, values);
               const place = `${file?.path ?? path}:${line}`;
-              return key === undefined ? [] : [[comparisonForm(key), place] as const];
+              return key === undefined ? [] : [[nameForm(key), place] as const];
             })
             .toReversed(), // the first place counts
         ),
@@ -190,9 +190,9 @@ async function problemOf(file: string, signal: AbortSignal): Promise<string | un
  */
 function zonesAdded(status: string, checked: string): string {
   const names = [...checked.matchAll(/^zone:\n\tname: "([^"]*)"/gm)].map(([, name = '']) => name);
-  const known = new Set(names.map(comparisonForm));
+  const known = new Set(names.map(nameForm));
   return [...status.matchAll(/^zone:[ \t]+(\S+)\n[ \t]+pattern: (\S+)/gm)]
-    .filter(([, name = '']) => !known.has(comparisonForm(name)))
+    .filter(([, name = '']) => !known.has(nameForm(name)))
     .map(([, name, pattern]) => `\nzone:\n\tname: "${name}"\n\tinclude-pattern: "${pattern}"\n`)
     .join('');
 }

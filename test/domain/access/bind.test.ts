@@ -448,3 +448,39 @@ test.each([
   if (text.startsWith('{')) expect(read).toThrow(KeyFileError);
   else expect(read()).toHaveLength(1);
 });
+
+test.each([
+  ['a refused key', 'allow-transfer { !key "\\107"; key "k"; };', []],
+  ['a refused key in upper case', 'allow-transfer { !key "\\075."; key k; };', []],
+  ['a refused key, with an escape that is not needed', 'allow-transfer { !key \\k; key k; };', []],
+  [
+    'a refused key whose final dot is escaped, which is another one',
+    'allow-transfer { !key "k\\."; key k; };',
+    ['k transfer z'],
+  ],
+  ['a permitted key', 'allow-transfer { key "\\107"; };', ['k transfer z']],
+  [
+    'a policy that refuses a key',
+    'allow-transfer { none; }; update-policy { deny "\\107" zonesub ANY; grant k zonesub ANY; };',
+    [],
+  ],
+  [
+    'a policy that refuses every key',
+    'allow-transfer { none; }; update-policy { deny "\\042" zonesub ANY; grant k name z ANY; };',
+    [],
+  ],
+  [
+    'a policy about an escaped name',
+    'allow-transfer { none; }; update-policy { deny k subdomain "\\122" ANY; grant k zonesub ANY; };',
+    [],
+  ],
+])('names may have escapes: %s', (_, statements, expected) => {
+  expect(linesOf(keys + zone(statements))).toEqual(expected);
+  const other = `key "\\107" { algorithm hmac-sha256; secret "${K}"; };\n`;
+  expect(linesOf(other + zone(statements))).toEqual(expected);
+});
+
+test('a key that controls the server has no grant, however it is spelt', () => {
+  const text = `controls { inet * allow { any; } keys { "\\107"; }; };${zone('allow-transfer { key k; };')}`;
+  expect(linesOf(keys + text)).toEqual(['k transfer z: this key controls the server']);
+});

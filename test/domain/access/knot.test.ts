@@ -290,3 +290,13 @@ test.each(['address: 192.0.2.300', 'address: [192.0.2.1', 'key: "k1'])(
     expect(read).toThrow(/^line 10: (?!.*(?:192|k1))/);
   },
 );
+
+test.each([
+  ['\\0751', []],
+  ['\\k\\049.', []],
+  ['"\\107\\049"', []],
+  ['k1\\.', ['k1 transfer example.org', 'k1 update example.org']],
+])('names of keys may have escapes: deny %s', (key, expected) => {
+  const lines = linesOf(rules(`key: ${key}; deny: on`, 'key: k1; action: [transfer, update]'));
+  expect(lines.filter((line) => !line.startsWith('undefined_key'))).toEqual(expected);
+});

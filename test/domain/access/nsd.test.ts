@@ -164,3 +164,9 @@ test('refuses an address without quoting it', () => {
   expect(read).toThrow(KeyFileError);
   expect(read).toThrow(/^line 8: (?!.*192)/);
 });
+
+test('names of keys may have escapes', () => {
+  const key = `key: name: "\\1073." secret: ${SECRET}\n`;
+  const lines = ['0.0.0.0/0', '::/0'].map((each) => `  provide-xfr: ${each} "\\1073."\n`).join('');
+  expect(linesOf(`${key}zone:\n  name: "\\120"\n${lines}`)).toEqual(['k3 transfer x']);
+});

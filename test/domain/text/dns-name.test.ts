@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { comparisonForm, isLabel, toAsciiName } from '../../../src/domain/text/dns-name.ts';
+import {
+  comparisonForm,
+  isLabel,
+  nameForm,
+  toAsciiName,
+} from '../../../src/domain/text/dns-name.ts';
 import { randomCases } from '../../harness/sizes.ts';
 test('comparisonForm maps two names to the same form only if they differ at most in case or a trailing dot', () => {
   const names = fc.stringMatching(/^[a-zA-Z0-9_]{1,8}(\.[a-zA-Z0-9_]{1,8}){0,3}$/);
@@ -10,6 +15,36 @@ test('comparisonForm maps two names to the same form only if they differ at most
       expect(comparisonForm(one) === comparisonForm(other)).toBe(
         one.toLowerCase() === other.toLowerCase(),
       );
+    }),
+  );
+});
+
+test.each([
+  ['\\107', 'k'],
+  ['\\075.', 'k'],
+  ['K.Example.', 'k.example'],
+  ['\\k', 'k'],
+  ['a\\.b.', 'a\\.b'],
+  ['a\\046b', 'a\\.b'],
+  ['a\\.', 'a\\.'],
+  ['a\\\\.', 'a\\\\'],
+  ['a\\092b', 'a\\\\b'],
+  ['\\000\\32', '\\000\\32'],
+  ['\\000\\032', '\\000\\032'],
+  ['k\\256', 'k\\256'],
+  ['k\\', 'k\\'],
+])('nameForm reads the escapes of %s', (text, form) => {
+  expect(nameForm(text)).toBe(form);
+});
+
+test('nameForm maps every spelling of a name to one form, which stays', () => {
+  const octets = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(octets, (codes) => {
+      const all = codes.map((code) => `\\${String(code).padStart(3, '0')}`).join('');
+      const form = nameForm(all);
+      expect(nameForm(form)).toBe(form);
+      expect(nameForm(`${form}.`)).toBe(form);
     }),
   );
 });
