@@ -99,6 +99,38 @@ zones: warning: transfer of c.example needs no key from 10.0.0.0/8
     expect(await grants()).toEqual({});
   });
 
+  const knot = `key:\n  - id: one\n    algorithm: hmac-sha256\n    secret: ${SECRETS[0] ?? ''}\n`;
+  const nsd = `key:\n  name: one\n  algorithm: hmac-sha256\n  secret: ${SECRETS[0] ?? ''}\n`;
+  test.each([
+    [
+      'new zones of BIND',
+      `${keyOf('one')}options { recursion no; allow-new-zones yes; allow-transfer { none; }; };\n`,
+    ],
+    [
+      'a zone of BIND without data',
+      `${keyOf('one')}options { allow-transfer { key one; }; };\nzone "f" { type forward; };\n`,
+    ],
+    [
+      'a view of BIND of another class',
+      `${keyOf('one')}view b CH { zone "bind" CH { type primary; file "x"; }; };\n`,
+    ],
+    [
+      'a rule and a template of Knot DNS',
+      `${knot}acl:\n  - id: a\n    key: one\n    address: 10.0.0.1\n    action: transfer\ntemplate:\n  - id: default\n    acl: a\n`,
+    ],
+    [
+      'a pattern of NSD',
+      `${nsd}server:\n  verbosity: 1\npattern:\n  name: p\n  provide-xfr: 10.0.0.0/8 one\n`,
+    ],
+  ])('exits with 0 without zones, and its keys open nothing: %s', async (_, text) => {
+    await zone('a.example.');
+    const { status, out, err } = await importText(text, '--yes');
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toContain(': warning: the configuration contains no zone with data');
+    expect(out.includes('allow-new-zones')).toBe(text.includes('allow-new-zones'));
+    expect(await grants()).toEqual({ one: [] });
+  });
+
   test('exits with 0 for dhcpd.conf, whose keys open nothing', async () => {
     await zone('a.example.');
     const text = `ddns-update-style standard;

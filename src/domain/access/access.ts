@@ -118,12 +118,13 @@ export interface ServerConfiguration {
   /** The files that could not be read. They may contain refusals, so no grants follow. */
   readonly unread: readonly string[];
   readonly findings: readonly Finding[];
+  /** Whether the text defines keys and says nothing else. */
+  readonly isKeysOnly?: boolean;
 }
 
 /** Returns whether a configuration says where its keys are used, unlike a plain file of keys. */
-export function saysUses({ zones, references, unread }: ServerConfiguration): boolean {
-  const isUse = ({ role }: { role: string }) => role !== 'control' && role !== 'session';
-  return zones.length > 0 || unread.length > 0 || references.some(isUse);
+export function saysUses({ isKeysOnly = false, unread }: ServerConfiguration): boolean {
+  return !isKeysOnly || unread.length > 0;
 }
 
 /** A right of a key in zones, which a grant can express. */

@@ -107,7 +107,10 @@ export function otherZones(top: readonly Statement[], at: PlaceOf): Finding[] {
   const adding = everywhere(top, 'allow-new-zones').filter((each) =>
     /^(?:1|true|yes)$/i.test(wordsOf(each)[1] ?? ''),
   );
-  return [...adding, ...everywhere(top, 'catalog-zones')].map((statement) => ({
+  const loading = ['dlz', 'dyndb']
+    .flatMap((name) => everywhere(top, name))
+    .filter((each) => blockOf(each).length > 0);
+  return [...adding, ...everywhere(top, 'catalog-zones'), ...loading].map((statement) => ({
     kind: 'other_zones',
     place: at(statement.origin),
     text: `'${wordsOf(statement)[0] ?? ''}' adds zones that are not in this file: those not listed here were not read, so no key gets rights there`,

@@ -68,7 +68,8 @@ export function readBindAccess(
     ...openPolicies(top, at),
     ...otherZones(top, at),
   ];
-  return { keys, zones, references, unread, findings };
+  const isKeysOnly = named(top, 'key').length === top.length;
+  return { keys, zones, references, unread, findings, isKeysOnly };
 }
 
 /** Returns the names of all key clauses in comparison form, also of those with a fault. */

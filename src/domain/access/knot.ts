@@ -53,8 +53,9 @@ export function readKnotAccess(
   include?: ReadIncluded,
   path = 'knot.conf',
 ): ServerConfiguration {
-  const { placeOf, read, unread } = placesIn(path, include);
-  const entries = knotEntries(text, SECTIONS, read);
+  const { placeOf, read, unread, hasEmptyInclude } = placesIn(path, include);
+  const found = new Set<string>();
+  const entries = knotEntries(text, SECTIONS, read, (_, section = '') => void found.add(section));
   const findings: Finding[] = [];
   const sectionOf = (section: string) => entries.filter((each) => each.section === section);
   const byId = (section: string) =>
@@ -153,6 +154,8 @@ export function readKnotAccess(
     references,
     unread,
     findings,
+    isKeysOnly:
+      !hasEmptyInclude() && [...found].every((each) => each === 'key' || each === 'include'),
   };
 }
 

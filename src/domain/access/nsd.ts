@@ -50,7 +50,7 @@ export function readNsdAccess(
   include?: ReadIncluded,
   path = 'nsd.conf',
 ): ServerConfiguration {
-  const { placeOf, read, unread } = placesIn(path, include);
+  const { placeOf, read, unread, hasEmptyInclude } = placesIn(path, include);
   const entries = nsdEntries(text, read);
   const sectionOf = (section: string) => entries.filter((each) => each.section === section);
   const keySections = sectionOf('key:');
@@ -114,6 +114,7 @@ export function readNsdAccess(
     });
   }
   const families = listeningFamilies(sectionOf('server:'));
+  const isKeysOnly = !hasEmptyInclude() && keySections.length === entries.length;
   const references = entries.flatMap((entry) => referencesIn(entry, placeOf));
   return {
     keys,
@@ -122,6 +123,7 @@ export function readNsdAccess(
     references,
     unread,
     findings,
+    isKeysOnly,
   };
 }
 

@@ -46,16 +46,23 @@ export function keyFindings(
   ];
 }
 
+const NO_ZONES =
+  'the configuration contains no zone with data, so its keys get no rights: if the name server has its zones elsewhere, import them too, or read the running server';
+
 /** Returns what needs a person in how a name server uses its keys. */
 export function useFindings(configuration: ServerConfiguration, { open }: Matrix): Finding[] {
-  const { keys, findings, unread } = configuration;
+  const { keys, zones, findings, unread } = configuration;
   const used = usedKeys(configuration);
+  const unused =
+    unread.length > 0 ? [] : keys.filter(({ key }) => !used.has(comparisonForm(key.name)));
+  const [first] = unused;
   return [
-    ...keys.flatMap(({ key, place }) =>
-      used.has(comparisonForm(key.name)) || unread.length > 0
-        ? []
-        : [finding('unused_key', place, key, 'the configuration uses it nowhere')],
-    ),
+    // Without zones, a list may name the keys that no zone here uses.
+    ...(zones.length === 0 && first !== undefined
+      ? [{ kind: 'no_zones', place: first.place, text: NO_ZONES }]
+      : unused.map(({ key, place }) =>
+          finding('unused_key', place, key, 'the configuration uses it nowhere'),
+        )),
     ...findings,
     ...open.map(({ right, zones, addresses }) => ({
       kind: 'open',

@@ -56,12 +56,14 @@ export interface KnotItem {
 
 /**
  * Returns the entries of some sections, in a file and in the files that it includes. A section ends
- * at the end of its file. Throws `KeyFileError`.
+ * at the end of its file. Calls `onOutermost` for each line outside of all sections, with the name of the
+ * section that begins there, if one does. Throws `KeyFileError`.
  */
 export function knotEntries(
   text: string,
   sections: readonly string[],
   include: ReadIncluded = () => [],
+  onOutermost: (origin: Origin, section?: string) => void = () => undefined,
   file?: IncludedFile,
 ): KnotEntry[] {
   const entries: KnotEntry[] = [];
@@ -73,14 +75,19 @@ export function knotEntries(
     if (/^\s*(?:#|$|---)/.test(content)) continue;
     const [, indentation = '', dash, item = '', value = ''] =
       /^(\s*)(-\s*)?([a-z0-9-]+)\s*:(.*)$/i.exec(content) ?? [];
-    if (item !== '' && indentation === '' && dash === undefined) {
+    const isInSection = section !== '' && section !== 'include';
+    const isOutermost = indentation === '' && dash === undefined;
+    if (!isInSection && !(isOutermost && item !== '')) onOutermost(origin);
+    else if (item === '' && !/^\s/.test(content)) onOutermost(origin);
+    if (item !== '' && isOutermost) {
+      onOutermost(origin, item);
       section = item;
       header = origin.line;
       current = undefined;
       if (item !== 'include') continue;
       for (const pattern of readValues(value, origin).filter((each) => each !== ''))
         for (const included of include({ ...origin, pattern, directories: [] }))
-          for (const entry of knotEntries(included.text, sections, include, included))
+          for (const entry of knotEntries(included.text, sections, include, onOutermost, included))
             entries.push(entry);
     } else if (sections.includes(section)) {
       if (item === '')

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { matrixOf } from '../../../src/domain/access/access.ts';
+import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
 import { readBindAccess } from '../../../src/domain/access/bind.ts';
 import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
 import { randomCases } from '../../harness/sizes.ts';
@@ -448,6 +448,40 @@ test.each([
   if (text.startsWith('{')) expect(read).toThrow(KeyFileError);
   else expect(read()).toHaveLength(1);
 });
+
+test.each([
+  ['keys and comments', '// no more\n', false],
+  ['an included file of keys', 'include "more.conf";', false],
+  ['options', 'options { directory "/tmp"; allow-transfer { none; }; };', true],
+  [
+    'a list of the options, and a zone without data',
+    'options { allow-transfer { key k; }; }; zone "f" { type forward; };',
+    true,
+  ],
+  ['a view of another class', 'view b CH { zone "bind" CH { type primary; file "x"; }; };', true],
+  ['a list', 'acl a { key k; };', true],
+  ['a server', 'server 192.0.2.1 { keys k; };', true],
+  ['controls', 'controls { };', true],
+  ['an included file with a list', 'include "acl.conf";', true],
+  ['a missing file', 'include "missing.conf";', true],
+])('says where its keys are used, unless it contains only keys: %s', (_, text, expected) => {
+  const files: Record<string, string> = {
+    'more.conf': `key m { algorithm hmac-sha256; secret "${K}"; };`,
+    'acl.conf': 'acl a { any; };',
+  };
+  const configuration = readBindAccess(keys + text, ({ pattern }) => {
+    const found = files[pattern];
+    return found === undefined ? [] : [{ path: pattern, text: found }];
+  });
+  expect(saysUses(configuration)).toBe(expected);
+});
+
+test.each(['dlz d { database "x"; };', 'dyndb d "x" { a b };'])(
+  'other zones may be where the configuration does not say it: %s',
+  (text) => {
+    expect(readBindAccess(keys + text).findings).toMatchObject([{ kind: 'other_zones' }]);
+  },
+);
 
 test.each([
   ['a refused key', 'allow-transfer { !key "\\107"; key "k"; };', []],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { matrixOf } from '../../../src/domain/access/access.ts';
+import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
 import { readKnotAccess } from '../../../src/domain/access/knot.ts';
 import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
 
@@ -290,6 +290,26 @@ test.each(['address: 192.0.2.300', 'address: [192.0.2.1', 'key: "k1'])(
     expect(read).toThrow(/^line 10: (?!.*(?:192|k1))/);
   },
 );
+
+test.each([
+  ['keys and comments', '# no more\n', false],
+  ['an included file of keys', 'include: more.conf\n', false],
+  ['a rule and a template', 'acl:\n  - id: a\n    key: k1\ntemplate:\n  - id: default\n', true],
+  ['a server', 'server:\n    listen: 127.0.0.1\n', true],
+  ['an empty section', 'log:\n', true],
+  ['an included file with a rule', 'include: acl.conf\n', true],
+  ['files that are missing', 'include: zones.d/*.conf\n', true],
+])('says where its keys are used, unless it contains only keys: %s', (_, text, expected) => {
+  const files: Record<string, string> = {
+    'more.conf': `key:\n  - id: k3\n    algorithm: hmac-sha256\n    secret: ${SECRET}\n`,
+    'acl.conf': 'acl:\n  - id: a\n',
+  };
+  const configuration = readKnotAccess(KEYS + text, ({ pattern }) => {
+    const found = files[pattern];
+    return found === undefined ? [] : [{ path: pattern, text: found }];
+  });
+  expect(saysUses(configuration)).toBe(expected);
+});
 
 test.each([
   ['\\0751', []],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matrixOf } from '../../../src/domain/access/access.ts';
+import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
 import { readNsdAccess } from '../../../src/domain/access/nsd.ts';
 import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
 
@@ -163,6 +163,25 @@ test('refuses an address without quoting it', () => {
   const read = () => readNsdAccess(`${KEYS}zone:\n  name: x\n  provide-xfr: 192.0.2.300 K1.\n`);
   expect(read).toThrow(KeyFileError);
   expect(read).toThrow(/^line 8: (?!.*192)/);
+});
+
+test.each([
+  ['keys and comments', '# no more\n', false],
+  ['an included file of keys', 'include: more.conf\n', false],
+  ['a server, and a pattern', `server:\n${PATTERNS}`, true],
+  ['remote control', 'remote-control:\n  control-enable: no\n', true],
+  ['an included file with a server', 'include: server.conf\n', true],
+  ['files that are missing', 'include: zones.d/*.conf\n', true],
+])('says where its keys are used, unless it contains only keys: %s', (_, text, expected) => {
+  const files: Record<string, string> = {
+    'more.conf': `key: name: k3 secret: ${SECRET}\n`,
+    'server.conf': 'server:\n',
+  };
+  const configuration = readNsdAccess(KEYS + text, ({ pattern }) => {
+    const found = files[pattern];
+    return found === undefined ? [] : [{ path: pattern, text: found }];
+  });
+  expect(saysUses(configuration)).toBe(expected);
 });
 
 test('names of keys may have escapes', () => {
