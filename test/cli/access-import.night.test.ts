@@ -131,6 +131,15 @@ zones: warning: transfer of c.example needs no key from 10.0.0.0/8
     expect(await grants()).toEqual({ one: [] });
   });
 
+  test('exits with 1 and the line if a statement is misspelt, and no key opens anything', async () => {
+    const { status, err } = await importText(`${keyOf('one')}zonee "a.example" { };\n`, '--yes');
+    expect([status, err]).toEqual([
+      1,
+      expect.stringContaining("named.conf:2: unknown option 'zonee'"),
+    ]);
+    expect(await grants()).toEqual({});
+  });
+
   test('exits with 0 for dhcpd.conf, whose keys open nothing', async () => {
     await zone('a.example.');
     const text = `ddns-update-style standard;

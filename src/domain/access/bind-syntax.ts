@@ -1,6 +1,9 @@
 import type { Token } from '../key-formats/read-bind.ts';
 import { KeyFileError, type Origin } from '../key-formats/reader.ts';
+import { nameForm } from '../text/dns-name.ts';
+import { isMisspelt } from '../text/suggestion.ts';
 import { blockOf, missingSemicolon, wordsOf, type Statement } from './bind-lists.ts';
+import { unknownWord } from './unknown-word.ts';
 
 /** The statements with an address match list. */
 const LISTS =
@@ -9,10 +12,11 @@ const LISTS =
 const NEVER_VALUES =
   /^(?:allow-(?:new-zones|notify|query|recursion|transfer|update)[a-z-]*|match-[a-z-]+|update-policy)$/i;
 
-/** The clauses outside of all others. */
+/** The clauses outside of all others, of every version of BIND 9. */
 const CLAUSES = new Set([
   'acl',
   'controls',
+  'dlz',
   'dnssec-policy',
   'dyndb',
   'http',
@@ -20,6 +24,8 @@ const CLAUSES = new Set([
   'key',
   'key-store',
   'logging',
+  'lwres',
+  'managed-keys',
   'masters',
   'options',
   'parental-agents',
@@ -31,12 +37,35 @@ const CLAUSES = new Set([
   'template',
   'tls',
   'trust-anchors',
+  'trusted-keys',
   'view',
   'zone',
 ]);
 
 /** The clauses with settings, in which statements of any kind are next to each other. */
 const SETTINGS = new Set(['options', 'template', 'view', 'zone']);
+
+/** The settings that decide about rights, and stand once in a block. No other is similar to one. */
+const DECIDING = [
+  ...['allow-transfer', 'allow-update', 'allow-update-forwarding', 'update-policy'],
+  ...['match-clients', 'match-destinations', 'match-recursive-only'],
+  ...['in-view', 'template', 'type'],
+];
+
+/** How many words, its own included, stand before the block of a clause. */
+const BEFORE_BLOCK: Readonly<Record<string, readonly number[] | undefined>> = {
+  acl: [2],
+  controls: [1],
+  key: [2],
+  logging: [1],
+  options: [1],
+  server: [2],
+  view: [2, 3],
+  zone: [2, 3],
+};
+
+/** The lists that every configuration has. */
+const BUILT_IN = ['any', 'localhost', 'localnets', 'none'];
 
 /** Common settings that are never the second value of another one. */
 const NAMES = new Set([
@@ -49,6 +78,9 @@ const NAMES = new Set([
   ...['serial-update-method', 'session-keyfile', 'session-keyname', 'zone-statistics'],
 ]);
 
+/** Those that a value and the end of the statement follow, unlike a value with this name. */
+const FOLLOWED = new Set(['in-view', 'template', 'type', 'zone']);
+
 /** The only words with which an option of a list may begin. */
 const OF_TRANSPORT = /^(?:port|transport)$/i;
 
@@ -57,31 +89,91 @@ const OF_TRANSPORT = /^(?:port|transport)$/i;
  * Throws `KeyFileError` for a file that BIND refuses too.
  */
 export function checkStatements(top: readonly Statement[]): void {
+  checkOnce(top);
   for (const statement of top) {
+    const name = nameOf(statement);
+    if (!isName(statement.parts[0], CLAUSES)) throw unknownWord(statement.origin, 'option', name);
     const inner = wordTokens(statement)
       .slice(2)
       .find((token) => isName(token, CLAUSES));
     if (inner !== undefined) throw missingSemicolon(inner);
+    // Whole files have been put in the place of the others.
+    if (name === 'include') throw new KeyFileError(statement.origin, NO_FILE);
     checkStatement(statement);
   }
 }
 
+const NO_FILE = 'an include statement must have the path of one file';
+
 function checkStatement(statement: Statement): void {
   const name = nameOf(statement);
+  checkClause(statement, name);
   if (LISTS.test(name)) checkList(statement, name);
   else if (name === 'update-policy') checkRules(statement);
   else if (SETTINGS.has(name)) checkSettings(blockOf(statement));
 }
 
 function checkSettings(statements: readonly Statement[]): void {
+  checkOnce(statements);
   for (const statement of statements) {
-    const isClause = SETTINGS.has(nameOf(statement)); // its name may be any word
+    const name = nameOf(statement);
+    const [first] = statement.parts;
+    if (first === undefined || !('kind' in first) || first.kind !== 'word')
+      throw unknownWord(statement.origin, 'option', '');
+    if (!NAMES.has(name) && isMisspelt(name, [...DECIDING, 'zone']))
+      throw unknownWord(statement.origin, 'option', name);
+    const isNamed = SETTINGS.has(name) || name === 'dyndb'; // its name may be any word
     const inner = wordTokens(statement)
-      .slice(isClause ? 2 : 1)
-      .find((token, index) => isNeverValue(token) || (index > 0 && isName(token, NAMES)));
+      .slice(isNamed ? 2 : 1)
+      .find(
+        (token, index, rest) =>
+          isNeverValue(token) ||
+          (isName(token, NAMES) && (index > 0 || (isName(token, FOLLOWED) && rest.length > 1))),
+      );
     if (inner !== undefined) throw missingSemicolon(inner);
+    if (name === 'include') throw new KeyFileError(statement.origin, NO_FILE);
     checkStatement(statement);
   }
+}
+
+/** Checks that only the words of a clause stand before its block, because others would vanish. */
+function checkClause(statement: Statement, name: string): void {
+  const counts = Object.hasOwn(BEFORE_BLOCK, name) ? BEFORE_BLOCK[name] : undefined;
+  if (counts === undefined) return;
+  const words = wordTokens(statement);
+  const blocks = statement.parts.length - words.length;
+  if (blocks === 1 && counts.includes(words.length)) return;
+  throw new KeyFileError(
+    words[counts.at(-1) ?? 0] ?? statement.origin,
+    `the block of \`${name}\` does not stand where it belongs`,
+  );
+}
+
+/** Checks that nothing is stated twice, because named refuses that, and one of both would vanish. */
+function checkOnce(statements: readonly Statement[]): void {
+  const seen = new Set(BUILT_IN.map((list) => `acl ${list}`));
+  for (const statement of statements) {
+    const id = idOf(statement);
+    if (id === undefined) continue;
+    if (seen.has(id))
+      throw new KeyFileError(statement.origin, `this \`${nameOf(statement)}\` is here already`);
+    seen.add(id);
+  }
+  const update = statements.find((each) => nameOf(each) === 'allow-update');
+  if (update !== undefined && seen.has('update-policy'))
+    throw new KeyFileError(update.origin, '`allow-update` must not stand beside `update-policy`');
+}
+
+/** Returns what only one statement of a block can have, or undefined. */
+function idOf(statement: Statement): string | undefined {
+  const [first = '', second = '', type = 'in'] = wordsOf(statement);
+  const name = first.toLowerCase();
+  const isTemplate = name === 'template' && statement.parts.length > 2;
+  if (isTemplate) return `template ${second}`;
+  if (name === 'options' || DECIDING.includes(name)) return name;
+  if (name === 'acl') return `acl ${second.toLowerCase()}`;
+  if (name === 'view') return `view ${second} ${type.toLowerCase()}`;
+  return name === 'zone' ? `zone ${nameForm(second)} ${type.toLowerCase()}` : undefined;
 }
 
 function checkList(statement: Statement, name: string): void {
@@ -140,8 +232,13 @@ function nameOf(statement: Statement): string {
   return wordsOf(statement)[0]?.toLowerCase() ?? '';
 }
 
-function isName({ kind, text }: Token, names: ReadonlySet<string>): boolean {
-  return kind === 'word' && names.has(text.toLowerCase());
+function isName(part: Statement['parts'][number] | undefined, names: ReadonlySet<string>): boolean {
+  return (
+    part !== undefined &&
+    'kind' in part &&
+    part.kind === 'word' &&
+    names.has(part.text.toLowerCase())
+  );
 }
 
 function isNeverValue({ kind, text }: Token): boolean {

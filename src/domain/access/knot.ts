@@ -13,6 +13,7 @@ import {
   type ServerConfiguration,
   type ZoneAccess,
 } from './access.ts';
+import { checkEntries, checkSection } from './knot-syntax.ts';
 import { familiesOf, placesIn, readRange, type PlaceOf } from './ranges.ts';
 
 export const SECTIONS = ['server', 'key', 'remote', 'remotes', 'acl', 'template', 'zone'];
@@ -55,7 +56,11 @@ export function readKnotAccess(
 ): ServerConfiguration {
   const { placeOf, read, unread, hasEmptyInclude } = placesIn(path, include);
   const found = new Set<string>();
-  const entries = knotEntries(text, SECTIONS, read, (_, section = '') => void found.add(section));
+  const entries = knotEntries(text, SECTIONS, read, (origin, section) => {
+    checkSection(origin, section);
+    found.add(section ?? '');
+  });
+  checkEntries(entries);
   const findings: Finding[] = [];
   const sectionOf = (section: string) => entries.filter((each) => each.section === section);
   const byId = (section: string) =>
@@ -99,7 +104,7 @@ export function readKnotAccess(
         text: `the remote '${remote}' is defined nowhere`,
       });
 
-  const isAutomatic = sectionOf('server').some((entry) => isOn(valueOf(entry, 'automatic-acl')));
+  const isAutomatic = sectionOf('server').some((entry) => isOn(entry, 'automatic-acl'));
   const templates = byId('template');
   const lists = new Map<string, AccessList>();
   const zones = sectionOf('zone').map((entry): ZoneAccess => {
@@ -251,7 +256,7 @@ function remoteOf(entry: KnotEntry): Remote {
   return {
     ranges: addresses.map((each) => rangeOf(each.replace(/@\d+$/, ''), entry, 'address')),
     keys: keysOf(entry),
-    isAutomatic: !isOff(valueOf(entry, 'automatic-acl')),
+    isAutomatic: !entry.items.has('automatic-acl') || isOn(entry, 'automatic-acl'),
   };
 }
 
@@ -273,7 +278,7 @@ function ruleOf(
     matches: remotes.length > 0 ? remotesOf(remotes) : [own],
     missing: missingOf(remotes),
     actions,
-    denies: isOn(valueOf(entry, 'deny')),
+    denies: isOn(entry, 'deny'),
     limits: [...entry.items.keys()].filter((item) => !UNLIMITED.includes(item)),
   };
 }
@@ -308,5 +313,6 @@ export const valuesOf = (entry: KnotEntry | undefined, item: string) =>
   entry?.items.get(item)?.values ?? [];
 export const valueOf = (entry: KnotEntry, item: string) => valuesOf(entry, item).at(-1) ?? '';
 export const keysOf = (entry: KnotEntry) => valuesOf(entry, 'key').map(nameForm);
-const isOn = (value: string) => /^(?:on|true)$/i.test(value);
-const isOff = (value: string) => /^(?:off|false)$/i.test(value);
+/** An item without a value is on. */
+const isOn = (entry: KnotEntry, item: string) =>
+  entry.items.has(item) && /^(?:on|true|)$/i.test(valueOf(entry, item));

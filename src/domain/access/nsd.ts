@@ -7,6 +7,7 @@ import {
 } from '../key-formats/read-nsd.ts';
 import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
 import { nameForm } from '../text/dns-name.ts';
+import { isMisspelt } from '../text/suggestion.ts';
 import {
   addressOf,
   contains,
@@ -20,6 +21,7 @@ import {
   type ServerConfiguration,
   type ZoneAccess,
 } from './access.ts';
+import { checkNsdEntries } from './nsd-syntax.ts';
 import { familiesOf, placesIn, readRange, type PlaceOf } from './ranges.ts';
 
 /** A line `provide-xfr:`, which permits a key from addresses, or unsigned requests, or no one. */
@@ -41,6 +43,10 @@ const ROLES: Readonly<Record<string, Role>> = {
 
 const NO_KEYS = ['NOKEY', 'BLOCKED'];
 
+/** What a person wrote instead of one of them, if no key has this name. */
+const isMeant = (key: string) =>
+  ['nokey', 'blocked'].includes(key.toLowerCase()) || isMisspelt(key, ['nokey', 'blocked']);
+
 /**
  * Reads who may do what on NSD, from its configuration file with its included files, or from the
  * output of `nsd-checkconf -v`. `path` is the path of the text, for places. Throws `KeyFileError`.
@@ -52,6 +58,7 @@ export function readNsdAccess(
 ): ServerConfiguration {
   const { placeOf, read, unread, hasEmptyInclude } = placesIn(path, include);
   const entries = nsdEntries(text, read);
+  checkNsdEntries(entries);
   const sectionOf = (section: string) => entries.filter((each) => each.section === section);
   const keySections = sectionOf('key:');
   const keys = keySections.flatMap((entry) => {
@@ -72,6 +79,8 @@ export function readNsdAccess(
     if (entry.section !== 'zone:' && entry.section !== 'pattern:') continue;
     for (const { name, values, ...origin } of entry.attributes) {
       const key = keyOf(name, values);
+      if (key !== undefined && !defined.has(key) && isMeant(key) && name === 'provide-xfr:')
+        throw new KeyFileError(origin, 'a line without a key must end with `BLOCKED` or `NOKEY`');
       if (key !== undefined && !defined.has(key))
         findings.push({
           kind: 'undefined_key',

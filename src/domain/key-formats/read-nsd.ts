@@ -10,7 +10,7 @@ import {
 } from './reader.ts';
 
 /** The attributes that begin a section of NSD's configuration. */
-const SECTIONS = [
+export const NSD_SECTIONS = [
   'server:',
   'remote-control:',
   'key:',
@@ -80,7 +80,9 @@ export function nsdEntries(text: string, include: ReadIncluded = () => []): NsdE
   for (const { token, ...span } of withIncluded(text, undefined, include)) {
     const current = entries.at(-1);
     const name = token.toLowerCase();
-    if (SECTIONS.includes(name)) entries.push({ section: name, attributes: [], ...span });
+    if (current === undefined && !NSD_SECTIONS.includes(name))
+      throw new KeyFileError(span, 'this belongs to no section, such as `zone:`');
+    if (NSD_SECTIONS.includes(name)) entries.push({ section: name, attributes: [], ...span });
     else if (/^[a-z][a-z0-9-]*:$/.test(name))
       current?.attributes.push({ name, values: [], spans: [], ...span });
     else if (current?.attributes.length === 0 && current.section === 'key:')

@@ -55,3 +55,16 @@ function mistakesBetween(one: string, other: string): number {
   }
   return last[other.length] ?? 0;
 }
+
+/**
+ * Returns whether `word` misspells a candidate by one or two mistakes, or by its case. A candidate of up
+ * to four characters has one mistake at most.
+ */
+export function isMisspelt(word: string, candidates: readonly string[]): boolean {
+  if (candidates.includes(word)) return false;
+  const form = word.toLowerCase();
+  return candidates.some((each) => {
+    const limit = each.length <= 4 ? 1 : 2;
+    return Math.abs(each.length - form.length) <= limit && mistakesBetween(form, each) <= limit;
+  });
+}

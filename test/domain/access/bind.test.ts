@@ -484,6 +484,72 @@ test.each(['dlz d { database "x"; };', 'dyndb d "x" { a b };'])(
 );
 
 test.each([
+  ['a misspelt zone', 'zonee "z" { type primary; };', "unknown option 'zonee'"],
+  ['misspelt options', 'opttions { recursion no; };', "unknown option 'opttions'"],
+  ['a quoted clause', '"options" { };', 'unknown option'],
+  ['a secret', `"${K}" { };`, 'unknown option'],
+  ['a misspelt list', zone('alow-transfer { none; };'), "unknown option 'alow-transfer'"],
+  ['a misspelt list of the options', 'options { allow-updates { none; }; };', 'unknown option'],
+  ['a misspelt zone of a view', view('v', 'zon "z" { type primary; };'), "unknown option 'zon'"],
+  ['a misspelt type', 'zone "z" { tpye secondary; };', "unknown option 'tpye'"],
+  ['a quoted list', zone('"allow-transfer" { none; };'), 'unknown option'],
+  ['a zone twice', `${zone('', 'a.')}${zone('', 'A')}`, '`zone` is here already'],
+  ['a zone twice by an escape', `${zone('', 'a')}${zone('', '\\097')}`, '`zone` is here already'],
+  ['a zone of a view twice', view('v', zone('') + zone('')), '`zone` is here already'],
+  ['a view twice', view('v', '') + view('v', ''), '`view` is here already'],
+  ['an acl twice', 'acl a { any; }; acl A { none; };', '`acl` is here already'],
+  ['an acl of BIND', 'acl any { none; };', '`acl` is here already'],
+  ['options twice', 'options { }; options { };', '`options` is here already'],
+  [
+    'a list twice',
+    zone('allow-transfer { none; }; allow-transfer { any; };'),
+    '`allow-transfer` is here already',
+  ],
+  [
+    'a list twice in the options',
+    'options { allow-update { none; }; allow-update { key k; }; };',
+    '`allow-update` is here already',
+  ],
+  [
+    'the clients of a view twice',
+    view('v', 'match-clients { none; }; match-clients { any; };'),
+    '`match-clients` is here already',
+  ],
+  [
+    'a list and a policy',
+    zone('allow-update { key k; }; update-policy { deny k zonesub ANY; };'),
+    '`allow-update` must not stand beside `update-policy`',
+  ],
+  [
+    'a setting without value before a type',
+    'zone "z" { notify type secondary; };',
+    '`;` is missing',
+  ],
+  ['a setting without value before a zone', view('v', `recursion ${zone('')}`), '`;` is missing'],
+  ['options without block before a zone', `options ${zone('')}`, '`options` does not stand'],
+  ['a zone without block', 'zone "z";', '`zone` does not stand'],
+  ['a key without block before a zone', `key ${zone('')}`, '`key` does not stand'],
+  ['an include of two files', 'include "a" "b";', 'an include statement'],
+])('a file is refused that BIND refuses, too, with the line: %s', (_, text, problem) => {
+  const read = () => readBindAccess(`\n${text.replaceAll('\n', ' ')}`);
+  expect(read).toThrow(`line 2: `);
+  expect(read).toThrow(problem);
+  expect(read).not.toThrow(K);
+});
+
+test.each([
+  'options { allow-update { key k; }; }; zone "z" { type primary; file "x"; update-policy { grant k zonesub ANY; }; };',
+  'view v { zone "z" { type primary; file "x"; }; }; view v CH { zone "z" CH { type primary; file "x"; }; };',
+  'view v { zone "z" { type primary; file "x"; }; }; view w { zone "z" { type primary; file "x"; }; };',
+  'managed-keys { }; trusted-keys { }; trust-anchors { }; statistics-channels { }; statistics-channels { };',
+  'ACL x { any; }; OPTIONS { }; Zone "z" { Type primary; file "x"; Allow-Transfer { none; }; };',
+  'template t { type primary; }; template u { type primary; }; zone "z" { template t; file "x"; };',
+  'view v { attach-cache type; dyndb zone "x.so" { }; };',
+])('what BIND accepts is no misspelling and no repetition: %s', (text) => {
+  expect(() => readBindAccess(text)).not.toThrow();
+});
+
+test.each([
   ['a refused key', 'allow-transfer { !key "\\107"; key "k"; };', []],
   ['a refused key in upper case', 'allow-transfer { !key "\\075."; key k; };', []],
   ['a refused key, with an escape that is not needed', 'allow-transfer { !key \\k; key k; };', []],

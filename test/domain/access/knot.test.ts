@@ -312,6 +312,40 @@ test.each([
 });
 
 test.each([
+  ['a misspelt section', 'zones:\n  - domain: x\n', 8, "unknown section 'zones'"],
+  ['a section in upper case', 'ACL:\n  - id: a\n', 8, 'unknown section'],
+  ['a section without colon', 'log:\nzone\n  - domain: x\n', 9, 'belongs to no section'],
+  ['a misspelt list', 'zone:\n  - domain: x\n    acll: a\n', 10, "unknown item 'acll'"],
+  ['a list in upper case', 'zone:\n  - domain: x\n    Acl: a\n', 10, 'unknown item'],
+  ['a misspelt template', 'zone:\n  - domain: x\n    templat: a\n', 10, 'unknown item'],
+  ['a misspelt switch', 'remote:\n  - id: r\n    automatic-acls: off\n', 10, 'unknown item'],
+  ['a zone twice', 'zone:\n  - domain: x\n  - domain: X.\n', 10, '`zone` is here already'],
+  ['a zone twice by an escape', 'zone:\n  - domain: x\n  - domain: \\120\n', 10, 'is here already'],
+  ['a rule twice', 'acl:\n  - id: a\nacl:\n  - id: a\n', 11, '`acl` is here already'],
+  ['a template twice', 'template:\n  - id: a\n  - id: a\n', 10, 'is here already'],
+  ['a remote twice', 'remote:\n  - id: a\n  - id: a\n', 10, 'is here already'],
+  ['a rule that denies maybe', 'acl:\n  - id: a\n    deny: yes\n', 10, 'must be on or off'],
+])('a file is refused that Knot DNS refuses, too: %s', (_, text, line, problem) => {
+  const read = () => readKnotAccess(KEYS + text);
+  expect(read).toThrow(`line ${line}: `);
+  expect(read).toThrow(problem);
+});
+
+test.each(['  - domain: x\n', '  zone:\n', '  acl: x\n', 'include: x\n  - domain: x\n'])(
+  'an entry before the first section is refused: %j',
+  (text) => {
+    expect(() => readKnotAccess(text + KEYS)).toThrow(KeyFileError);
+  },
+);
+
+test('what Knot DNS accepts is no misspelling', () => {
+  const items =
+    'catalog-role: interpret; catalog-zone: c; catalog-template: t; catalog-group: g; master: r; notify: r; storage: x; file: x; dnssec-policy: p; ds-push: r; module: mod-x; default-ttl: 1';
+  const text = `mod-x:\n  - id: a\nserver:\n    nsid: x\n    listen-xdp: x\n    tcp-idle-timeout: 1\nremote:\n  - id: r\n    via: 192.0.2.1\n    no-edns: on\n    pin: x\nzone:\n  - domain: x\n    ${items.replaceAll('; ', '\n    ')}\n`;
+  expect(() => readKnotAccess(KEYS + text)).not.toThrow();
+});
+
+test.each([
   ['\\0751', []],
   ['\\k\\049.', []],
   ['"\\107\\049"', []],
@@ -319,4 +353,10 @@ test.each([
 ])('names of keys may have escapes: deny %s', (key, expected) => {
   const lines = linesOf(rules(`key: ${key}; deny: on`, 'key: k1; action: [transfer, update]'));
   expect(lines.filter((line) => !line.startsWith('undefined_key'))).toEqual(expected);
+});
+
+test('a rule with an empty `deny` refuses', () => {
+  expect(linesOf(rules('key: k1; action: transfer; deny:', 'key: k1; action: transfer'))).toEqual(
+    [],
+  );
 });

@@ -184,6 +184,38 @@ test.each([
   expect(saysUses(configuration)).toBe(expected);
 });
 
+test.each([
+  ['a misspelt section', 'server:\nzones:\n  name: x\n', 7, "unknown attribute 'zones:'"],
+  ['a misspelt line', 'zone:\n  name: x\n  provid-xfr: ::/0 k2\n', 8, 'unknown attribute'],
+  ['a misspelt pattern', 'zone:\n  name: x\n  include-patern: p\n', 8, 'unknown attribute'],
+  ['a misspelt refusal', 'zone:\n  name: x\n  provide-xfr: ::/0 BLOKED\n', 8, '`BLOCKED`'],
+  ['a refusal in lower case', 'zone:\n  name: x\n  provide-xfr: ::/0 blocked\n', 8, '`BLOCKED`'],
+  ['a line without blank', 'zone:\n  zonefile: x\n  provide-xfr:::/0 k2\n', 8, 'is missing'],
+  ['a line without colon', 'zone:\n  zonefile: x\n  provide-xfr ::/0 k2\n', 8, 'is missing'],
+  ['a section without colon', 'zone:\n  name: x\nzone\n  name: y\n', 8, 'is missing'],
+  ['a zone twice', 'zone:\n  name: x\nzone:\n  name: X.\n', 8, '`zone:` with this name'],
+  ['a pattern twice', 'pattern:\n  name: x\npattern:\n  name: x\n', 8, '`pattern:` with this'],
+  ['a switch', 'server:\n  tls-auth-xfr-only: on\n', 7, 'must be yes or no'],
+])('a file is refused that NSD refuses, too: %s', (_, text, line, problem) => {
+  const read = () => readNsdAccess(KEYS + text);
+  expect(read).toThrow(`line ${line}: `);
+  expect(read).toThrow(problem);
+});
+
+test('what stands before the first section is refused', () => {
+  expect(() => readNsdAccess(`zones:\n  name: x\n${KEYS}`)).toThrow('line 1: ');
+});
+
+test('what NSD accepts is no misspelling', () => {
+  const text = `key: name: nokey secret: ${SECRET}
+verify: verifier: command zone pattern verify-zones: yes
+server: zonesdir: "zone" do-ip4: yes do-ip6: no ip-address: 192.0.2.1 servers="1" port: 53
+zone: name: x zonefile: zone:x provide-xfr: ::/0 nokey verify-zone: no
+zone: name: y zonefile: "x" zonestats: "zone"
+`;
+  expect(() => readNsdAccess(KEYS + text)).not.toThrow();
+});
+
 test('names of keys may have escapes', () => {
   const key = `key: name: "\\1073." secret: ${SECRET}\n`;
   const lines = ['0.0.0.0/0', '::/0'].map((each) => `  provide-xfr: ${each} "\\1073."\n`).join('');
