@@ -450,7 +450,7 @@ describe('include statements', () => {
     for (const text of [
       'include "keys.conf";\n',
       'include: keys.conf\nkey:\n  - id: ""\n',
-      'include: "keys.conf"\nzonesdir: "/"\n',
+      'include: "keys.conf"\nserver:\n  zonesdir: "/"\n',
     ]) {
       const { status, out } = await importText(text);
       expect([status, out]).toEqual([
