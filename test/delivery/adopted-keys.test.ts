@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { knotc, knotDatabase } from '../harness/brands/knot.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
 import {
   createKey,
@@ -38,25 +37,6 @@ const CASES = [
       await call(folder, controlPort, 'PUT', '/zones/a.test.', {
         master_tsig_key_ids: [key.name, `${powerdns.foreign}.`],
       });
-    },
-  },
-  {
-    brand: knotDatabase,
-    permit(server: DeliveryServer, { name, secret }: Omit<CreatedKey, 'id'>) {
-      knotc(
-        server,
-        'conf-begin',
-        `conf-set key[${name}.]`,
-        `conf-set key[${name}.].algorithm ${ALGORITHM}`,
-        `conf-set key[${name}.].secret ${secret}`,
-        'conf-set acl[own]',
-        'conf-set acl[own].action transfer',
-        `conf-set acl[own].key ${name}.`,
-        `conf-set acl[own].key ${knotDatabase.foreign}.`,
-        'conf-set zone[a.test].acl own',
-        'conf-commit',
-      );
-      return Promise.resolve();
     },
   },
 ].filter(({ brand }) => brand.isInstalled());

@@ -22,7 +22,6 @@ import type { Key } from '../../src/domain/model/tsig-key.ts';
 import { tsigil } from '../cli/run.ts';
 import { createAgent } from '../harness/agent.ts';
 import { editFile } from '../harness/brands/brand.ts';
-import { knotc, knotDatabase } from '../harness/brands/knot.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
 import { serve } from '../harness/connections.ts';
 import {
@@ -514,21 +513,6 @@ const DATABASES = [
       call(folder, controlPort, 'PUT', '/zones/a.test.', {
         master_tsig_key_ids: [`${powerdns.foreign}.`],
       }),
-  },
-  {
-    brand: knotDatabase,
-    permit: (server: DeliveryServer) =>
-      Promise.resolve(
-        knotc(
-          server,
-          'conf-begin',
-          'conf-set acl[own]',
-          'conf-set acl[own].action transfer',
-          `conf-set acl[own].key ${knotDatabase.foreign}.`,
-          'conf-set zone[a.test].acl own',
-          'conf-commit',
-        ),
-      ),
   },
 ].filter(({ brand }) => brand.isInstalled());
 

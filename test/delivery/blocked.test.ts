@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BRANDS } from '../harness/brands/brands.ts';
-import { knotDatabase } from '../harness/brands/knot.ts';
 import {
   createKey,
   createZones,
@@ -15,7 +14,7 @@ import {
 import { recordSecret } from '../harness/evidence.ts';
 import { startTestService } from '../harness/service.ts';
 
-const brands = [...BRANDS, knotDatabase].filter((brand) => brand.isInstalled());
+const brands = BRANDS.filter((brand) => brand.isInstalled());
 
 describe.runIf(brands.length > 0)('while a change of the pool is blocked', () => {
   test.each(brands)(

@@ -14,7 +14,6 @@ import {
 import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import { editFile, type Brand } from '../harness/brands/brand.ts';
-import { knotc, knotDatabase } from '../harness/brands/knot.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
 import {
   createKey,
@@ -241,25 +240,6 @@ function inFile(brand: Brand): Naming {
   };
 }
 
-const inDatabase: Naming = {
-  brand: knotDatabase,
-  keepsNames: true,
-  name(server, keys) {
-    const sets = keys.flatMap((key, index) => [
-      `conf-set remote[o${index}]`,
-      `conf-set remote[o${index}].address 192.0.2.${index}`,
-      `conf-set remote[o${index}].key ${key}.`,
-    ]);
-    knotc(server, 'conf-begin', ...sets, 'conf-commit');
-    return Promise.resolve(['remote[o0].key', 'remote[o1].key']);
-  },
-  unname(server) {
-    const unsets = ['o0', 'o1'].map((id) => `conf-unset remote[${id}]`);
-    return Promise.resolve(void knotc(server, 'conf-begin', ...unsets, 'conf-commit'));
-  },
-  has: (server, key) => Promise.resolve(knotc(server, 'conf-read key').includes(`[${key}.]`)),
-};
-
 const requester = ({ folder, controlPort }: DeliveryServer, zone: string, keys: string[]) =>
   call(folder, controlPort, 'PUT', `/zones/${zone}.`, { slave_tsig_key_ids: keys });
 
@@ -280,11 +260,9 @@ const inMetadata: Naming = {
   },
 };
 
-const NAMINGS = [...CASES.map(({ brand }) => brand), knotDatabase, powerdns]
+const NAMINGS = [...CASES.map(({ brand }) => brand), powerdns]
   .filter((brand, index, all) => brand.isInstalled() && all.indexOf(brand) === index)
-  .map((brand) =>
-    brand === knotDatabase ? inDatabase : brand === powerdns ? inMetadata : inFile(brand),
-  )
+  .map((brand) => (brand === powerdns ? inMetadata : inFile(brand)))
   .map((naming) => ({ ...naming, of: naming.brand.name }));
 
 describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {

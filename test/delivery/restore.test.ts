@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BRANDS } from '../harness/brands/brands.ts';
-import { knotDatabase } from '../harness/brands/knot.ts';
 import {
   createKey,
   createZones,
@@ -29,7 +28,7 @@ const TOKEN = 'restore-delivery-0123456789-0123456789abcdef';
 /** How long a change may take on a busy machine. */
 const WAIT = { timeout: 120_000, interval: 50 };
 
-const brands = [...BRANDS, knotDatabase].filter((brand) => brand.isInstalled());
+const brands = BRANDS.filter((brand) => brand.isInstalled());
 
 describe.runIf(brands.length > 0)('after the restore of an older backup', () => {
   test.each(brands)(

@@ -58,8 +58,7 @@ function commandsOf(name: string, phase: 'before the start' | 'after the start')
       (section) => section.startsWith('Prepare the server\n') === (phase === 'before the start'),
     )
     .flatMap((section) => [...section.matchAll(/^( *)```sh\n(.*?)^\1```$/gms)])
-    .map(([, indent, content = '']) => content.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
-    .filter((content) => !isTransaction({ content }));
+    .map(([, indent, content = '']) => content.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
 }
 
 /**
@@ -107,9 +106,6 @@ interface PageCase extends ServerRecipe {
   readonly page?: string;
   options(server: DrivenServer): object;
 }
-
-const isTransaction = ({ content }: { readonly content: string }) =>
-  content.startsWith('knotc conf-begin');
 
 const CASES: Readonly<Record<string, PageCase>> = {
   bind: {
@@ -163,39 +159,6 @@ const CASES: Readonly<Record<string, PageCase>> = {
       file: join(folder, 'keys/keys.conf'),
       controlSocket: join(folder, 'knot.sock'),
     }),
-  },
-  'knot-database': {
-    page: 'knot',
-    name: 'knot-database',
-    isInstalled: () => hasProgram('knotd', 'knot'),
-    configure(folder, port) {
-      writeFileSync(
-        join(folder, 'knot.conf'),
-        `server:
-    rundir: "${folder}"
-    listen: 127.0.0.1@${port}
-database:
-    storage: "${folder}"
-zone:
-  - domain: example.org
-    storage: "${folder}"
-    file: "%s.zone"
-`,
-      );
-      const imported = ['conf-import', join(folder, 'knot.conf')];
-      run(folder, 'knotc', '-C', join(folder, 'confdb'), ...imported);
-    },
-    controlSocket: 'knot.sock',
-    command: (folder) => ['knotd', '-C', join(folder, 'confdb')],
-    async ready(folder) {
-      const page = readDocuments().find(({ path }) => path === 'docs/nameservers/knot.md');
-      const block = page === undefined ? undefined : blocksOf(page).find(isTransaction);
-      const commands = replaced(block?.content ?? '', {
-        'knotc conf-': `knotc -s ${folder}/knot.sock conf-`,
-      });
-      run(folder, 'sh', '-e', '-c', commands);
-    },
-    options: ({ folder }) => ({ controlSocket: join(folder, 'knot.sock') }),
   },
   nsd: {
     name: 'nsd',

@@ -55,8 +55,7 @@ export const FAULTS: Readonly<Record<string, Explanation>> = {
     stage: 'key',
   },
   refused_by_server: {
-    reason:
-      'Its configuration has an error. In a configuration database of Knot DNS, another section may refer to a key that Tsigil deletes.',
+    reason: 'Its configuration has an error.',
     remedy:
       'Run named-checkconf, knotc conf-check or nsd-checkconf, or read the log of PowerDNS, and correct the error.',
     stage: 'file',

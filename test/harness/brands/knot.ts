@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ZONES, type DrivenServer } from '../driven-server.ts';
 import { SECRET } from '../samples.ts';
@@ -79,31 +79,3 @@ export function knotc(
     .map((command) => run(folder, 'knotc', '-s', join(folder, 'knot.sock'), ...command.split(' ')))
     .join('');
 }
-
-/** Knot DNS with the same configuration, in a configuration database. */
-export const knotDatabase: Brand = {
-  name: 'Knot with a database',
-  driver: 'knot',
-  isInstalled: () => knot.isInstalled(),
-  foreign: knot.foreign,
-  configure(folder, port, controlPort) {
-    knot.configure(folder, port, controlPort);
-    const file = join(folder, 'knot.conf');
-    const rules = readFileSync(join(folder, 'keys/tsigil.conf'), 'utf8');
-    writeFileSync(file, readFileSync(file, 'utf8').replace(/^include: .*\n/m, rules));
-    run(folder, 'knotc', '-C', join(folder, 'confdb'), 'conf-import', file);
-  },
-  controlSocket: 'knot.sock',
-  command: (folder) => ['knotd', '-C', join(folder, 'confdb')],
-  options: ({ folder }) => ({ controlSocket: join(folder, 'knot.sock') }),
-  edit: async (server, removed, changed) =>
-    void knotc(
-      server,
-      'conf-begin',
-      `conf-unset acl[tsigil-transfer].key ${removed}.`,
-      `conf-unset acl[tsigil-update].key ${removed}.`,
-      `conf-unset key[${removed}.]`,
-      `conf-set key[${changed}.].secret ${'A'.repeat(44)}`,
-      'conf-commit',
-    ),
-};
