@@ -9,9 +9,9 @@ import { openFiles } from './edited-files.ts';
 
 /**
  * Says in which of these zones no key of Tsigil gets a right, because the configuration names no list
- * for it, in which a policy decides instead, and which former files an adoption has left there. All can be intended, so none is a
- * fault. Says nothing about a configuration that this process cannot read, or that does not include
- * Tsigil's file.
+ * for it, in which a policy decides instead, and which former files an adoption has left there. All
+ * can be intended, so none is a fault. Says nothing about a configuration that this process cannot
+ * read, or that does not include Tsigil's file.
  */
 export async function checkConfiguration(
   driver: Driver,

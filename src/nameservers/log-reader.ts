@@ -8,7 +8,7 @@ import { testPortsAbout, type TestedKey } from '../domain/delivery/test-ports.ts
 import type { Evidence } from '../domain/resources/name-server-status.ts';
 import { runJob, type Job } from '../domain/scheduling/job.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
-import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
+import { DAY_MS, millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
 import { lastSent, takeUnaccepted } from '../net/dns.ts';
 import { describeFault } from '../net/faults.ts';
 import { notAFile } from '../net/files.ts';
@@ -40,7 +40,7 @@ const MAX_REST = 5000;
 /** A request from this process is in the log within this time. */
 const OWN_MS = 2000;
 
-const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
+const MINUTE_MS = 60_000;
 
 /** The file that is read, and the start of the line whose end was not read yet. */
 interface OpenLog {

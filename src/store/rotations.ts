@@ -3,7 +3,7 @@ import type { Dependencies } from '../domain/operations/change.ts';
 import { advance, POLL_MS, type RotationObserver } from '../domain/rotation/advance.ts';
 import { watchExpiry } from '../domain/rotation/describe.ts';
 import { WARNING_DAYS } from '../domain/rules/expiry.ts';
-import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
+import { DAY_MS, millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
 import { leaseOn } from './sql/leases.ts';
 import type { Database } from './sql/sql.ts';
 
@@ -14,8 +14,6 @@ const LEASE_MS = 30_000;
 
 /** The number of keys that one query returns. */
 const BATCH = 100;
-
-const DAY_MS = 86_400_000;
 
 /** Finds keys whose expiry nothing watches yet: of their own, or by the age of the secret. */
 const UNWATCHED = `SELECT k.id FROM tsigkeys k LEFT JOIN tsigkey_lifecycles l ON l.id = k.id

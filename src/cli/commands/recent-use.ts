@@ -1,6 +1,6 @@
 import { isUse, KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
-import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import { DAY_MS, millisecondsOf } from '../../domain/text/timestamps.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { callFor, type Connection } from '../service/client.ts';
 
@@ -9,8 +9,6 @@ export interface UsedKey {
   readonly name: string;
   readonly clients: readonly string[];
 }
-
-const DAY_MS = 86_400_000;
 
 const SHOWN = 10;
 

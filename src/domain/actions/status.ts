@@ -32,7 +32,7 @@ import { areOrphaned, keyFacts, tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import { expiryOf } from '../rules/expiry.ts';
 import { isAdministrator } from '../rules/token-rules.ts';
-import { earlier, millisecondsOf, timestampOf } from '../text/timestamps.ts';
+import { DAY_MS, earlier, millisecondsOf, timestampOf } from '../text/timestamps.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { defineAction, type ActionRequest } from './action.ts';
 import { ENCRYPTION_RIGHTS } from './encryption-actions.ts';
@@ -40,7 +40,6 @@ import { ENCRYPTION_RIGHTS } from './encryption-actions.ts';
 /** A change that is pending for longer needs a person. */
 const PENDING_MS = 60_000;
 
-const DAY_MS = 86_400_000;
 const EXPIRING_DAYS = 14;
 const OLD_DAYS = 365;
 
@@ -258,6 +257,13 @@ function pick(server: NameServer): Pick<NameServer, Shown> {
   return Object.fromEntries(SHOWN.map((name) => [name, server[name]])) as Pick<NameServer, Shown>;
 }
 
+/** What to do about a name server, by its state, if that is not to check it. */
+const REMEDIES: Readonly<Record<string, (name: string) => string>> = {
+  held: () => 'tsigil delivery resume',
+  paused: (name) => `tsigil nameserver set ${name} --paused false`,
+  prepared: (name) => `tsigil nameserver adopt ${name}`,
+};
+
 async function nameServers(request: Request, problems: Problems): Promise<Status['nameservers']> {
   const { delivery, clock } = request.dependencies;
   const hidden = request.context.caller.limits === undefined ? {} : HIDDEN;
@@ -282,14 +288,7 @@ async function nameServers(request: Request, problems: Problems): Promise<Status
     problems.push({
       section: 'nameservers',
       message: `${name} is ${state}: ${server.error ?? server.error_code ?? `a change is pending since ${String(since)}`}`,
-      run:
-        state === 'held'
-          ? 'tsigil delivery resume'
-          : state === 'paused'
-            ? `tsigil nameserver set ${name} --paused false`
-            : state === 'prepared'
-              ? `tsigil nameserver adopt ${name}`
-              : `tsigil nameserver check ${name}`,
+      run: REMEDIES[state]?.(name) ?? `tsigil nameserver check ${name}`,
     });
   shown.push(...failing.filter((server) => !shown.includes(server)));
   return {

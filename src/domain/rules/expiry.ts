@@ -1,14 +1,12 @@
 import type { Lifecycle } from '../resources/lineage.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
-import { millisecondsOf, timestampOf } from '../text/timestamps.ts';
+import { DAY_MS, millisecondsOf, timestampOf } from '../text/timestamps.ts';
 
 /**
  * The days before its expiry at which the service warns of a key that nothing replaces. After the
  * last, it warns each day.
  */
 export const WARNING_DAYS = [30, 14, 7, 1, 0] as const;
-
-const DAY_MS = 86_400_000;
 
 /**
  * Returns when a key should be replaced: at its own time, or when its secret is `maxAgeDays` old,

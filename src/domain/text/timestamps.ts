@@ -1,3 +1,5 @@
+export const DAY_MS = 86_400_000;
+
 /** Returns a time in milliseconds since 1970 in the timestamp format of the API. */
 export function timestampOf(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;

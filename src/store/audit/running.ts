@@ -1,7 +1,7 @@
 import { NO_PREVIOUS, type ChainEnd } from '../../domain/audit/chain.ts';
 import type { AuditEntry } from '../../domain/audit/record.ts';
 import type { Tally } from '../../domain/audit/tally.ts';
-import { earlier } from '../../domain/text/timestamps.ts';
+import { DAY_MS, earlier } from '../../domain/text/timestamps.ts';
 import { runJob } from '../../domain/scheduling/job.ts';
 import { insertRecord, insertRecords } from '../sql/audit-records.ts';
 import { leaseOn } from '../sql/leases.ts';
@@ -19,8 +19,6 @@ const CHECKPOINT_INTERVALS = 60;
 const PURGE_INTERVALS = 3600;
 
 const MAX_FINAL_BATCHES = 20;
-
-const DAY_MS = 86_400_000;
 
 export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   readonly tally: Tally;
