@@ -250,29 +250,47 @@ two\tupdate\ta.example\ta.example
     },
   );
 
-  test('widens what a limited refusal of Knot DNS leaves, and shows it as limited before', async () => {
-    await zone('a.example.');
-    const text = `key:
+  const knotRules = (refusal: string) => `key:
   - id: one
     algorithm: hmac-sha256
     secret: ${SECRETS[0] ?? ''}
 acl:
-  - id: not-mx
-    key: one
-    action: update
-    update-type: [MX]
+  - id: refusal
+    ${refusal.replaceAll('; ', '\n    ')}
     deny: on
   - id: rest
     key: one
     action: update
 zone:
   - domain: a.example
-    acl: [not-mx, rest]
+    acl: [refusal, rest]
 `;
-    const { out } = await importText(text, '--dry-run');
-    expect(out).toContain('one\tupdate\tlimited: a.example\tnone\n');
-    expect((await importText(text, '--widen', 'one')).status).toBe(0);
-    expect(await grants()).toEqual({ one: [['update', 'a.example.']] });
+
+  test.each([
+    'key: one; action: update; update-type: [MX]',
+    'action: update; update-type: [MX]',
+    'key: one; address: 192.0.2.1',
+    'address: 192.0.2.1; action: update',
+  ])(
+    'widens what a limited refusal of Knot DNS leaves, and shows it as limited before: %s',
+    async (refusal) => {
+      await zone('a.example.');
+      const text = knotRules(refusal);
+      const { out } = await importText(text, '--dry-run');
+      expect(out).toContain('one\tupdate\tlimited: a.example\tnone\n');
+      await importText(text);
+      expect(await grants()).toEqual({ one: [] });
+      expect((await importText(text, '--update', '--widen', 'one')).status).toBe(0);
+      expect(await grants()).toEqual({ one: [['update', 'a.example.']] });
+    },
+  );
+
+  test('reports nothing left of a key that Knot DNS permits nothing', async () => {
+    await zone('a.example.');
+    const text = knotRules('key: one; action: update; update-type: [MX]');
+    const { status, out } = await importText(text.replace('acl: [refusal, rest]', 'acl: refusal'));
+    expect([status, out]).toEqual([0, expect.not.stringContaining('left in your configuration')]);
+    expect(await grants()).toEqual({ one: [] });
   });
 
   test('a key that only signs requests opens nothing', async () => {

@@ -222,27 +222,30 @@ function isMatch({ ranges, keys }: Match, { address, key }: Requester, denies: b
   return key === undefined ? keys.length === 0 : keys.length === 0 ? denies : keys.includes(key);
 }
 
-/** Returns why no grant can express what rules permit to some of the keys. */
+/** Returns why no grant can express what rules permit to some of the keys, if they permit anything. */
 function limitsOf(
   right: Right,
   rules: readonly Rule[],
   keys: readonly string[],
 ): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
+  const permitted = new Set<string>();
   const decided = new Set<string>();
   for (const rule of rules) {
     if (rule.actions?.includes(right) === false) continue;
+    const permits = rule.actions !== undefined && !rule.denies;
     const limit = limitOf(right, rule);
     for (const match of rule.matches) {
       const named = match.keys.length === 0 && rule.denies ? keys : match.keys;
       for (const key of named) {
         if (decided.has(key)) continue;
+        if (permits) permitted.add(key);
         if (limit !== undefined) found.set(key, `a rule for this key has '${limit}'`);
         else if (match.ranges === undefined) decided.add(key);
       }
     }
   }
-  return found;
+  return new Map([...found].filter(([key]) => permitted.has(key)));
 }
 
 /** Returns an item because of which a rule decides only about some requests for a right. */

@@ -105,27 +105,62 @@ describe('the rules of a zone', () => {
   });
 });
 
+describe('a refusal of some addresses or of one right', () => {
+  const from = 'address: 192.0.2.1';
+  test.each([
+    [`key: k1; ${from}; deny: on`, ['transfer', 'update'], []],
+    [`${from}; deny: on`, ['transfer', 'update'], []],
+    [`key: k1; ${from}; action: update; deny: on`, ['update'], ['transfer']],
+    [`${from}; action: update; deny: on`, ['update'], ['transfer']],
+    ['key: k1; action: update; deny: on', [], ['transfer']],
+    ['action: update; deny: on', [], ['transfer']],
+  ])('before the rule that permits: %s', (refusal, limited, granted) => {
+    const { kept, rows } = matrixOf(
+      readKnotAccess(KEYS + rules(refusal, 'key: k1; action: [transfer, update]')),
+    );
+    expect(kept.map((row) => [row.right, row.reason, row.partial])).toEqual(
+      limited.map((right) => [right, ADDRESS, true]),
+    );
+    expect(rows.map(({ right }) => right)).toEqual(granted);
+  });
+
+  test.each([
+    `key: k1; ${from}; deny: on`,
+    `${from}; deny: on`,
+    'key: k1; action: update; deny: on',
+    'action: update; update-type: [A]; deny: on',
+  ])('behind the rule that permits: %s', (refusal) => {
+    const { kept, rows } = matrixOf(
+      readKnotAccess(KEYS + rules('key: k1; action: [transfer, update]', refusal)),
+    );
+    expect(kept).toEqual([]);
+    expect(rows.map(({ right }) => right)).toEqual(['transfer', 'update']);
+  });
+});
+
 describe('a refusal of some updates', () => {
   const limited = (item: string, line = 18) =>
     left('update', `a rule for this key has '${item}'`, line);
   test.each([
-    ['key: k1; action: update; update-type: [TXT]; deny: on', 'key: k1; action: update', true],
-    ['key: k1; action: update; update-owner: key; deny: on', 'key: k1; action: update', true],
-    ['action: update; update-type: [A]; deny: on', 'key: k1; action: update', true],
-    ['key: k1; update-type: [A]; deny: on', 'key: k1; action: update', true],
-    ['key: k1; action: update; protocol: udp; deny: on', 'key: k1; action: update', true],
-    ['key: k1; action: update; update-type: [A]; deny: on', 'key: k2; action: transfer', false],
-    [
-      'key: k1; action: update; update-type: [A]; deny: on',
-      'key: k1; action: update; deny: on',
-      false,
-    ],
-  ])('leaves the others to the rules behind it: %s, then %s', (a, b, partial) => {
+    ['key: k1; action: update; update-type: [TXT]; deny: on', 'key: k1; action: update'],
+    ['key: k1; action: update; update-owner: key; deny: on', 'key: k1; action: update'],
+    ['action: update; update-type: [A]; deny: on', 'key: k1; action: update'],
+    ['key: k1; update-type: [A]; deny: on', 'key: k1; action: update'],
+    ['key: k1; action: update; protocol: udp; deny: on', 'key: k1; action: update'],
+    ['address: 192.0.2.1; update-type: [A]; deny: on', 'key: k1; action: update'],
+  ])('leaves the others to the rules behind it: %s, then %s', (a, b) => {
     const { kept, rows } = matrixOf(readKnotAccess(KEYS + rules(a, b)));
     expect(rows.filter(({ key }) => key === 'k1')).toEqual([]);
-    expect(kept.map((row) => [row.key, row.right, row.partial])).toEqual([
-      ['k1', 'update', partial],
-    ]);
+    expect(kept.map((row) => [row.key, row.right, row.partial])).toEqual([['k1', 'update', true]]);
+  });
+
+  test.each([
+    ['key: k1; action: update; update-type: [A]; deny: on', 'key: k2; action: transfer'],
+    ['key: k1; action: update; update-type: [A]; deny: on', 'key: k1; action: update; deny: on'],
+    ['key: k1; deny: on', 'key: k1; action: update; update-type: [A]'],
+  ])('leaves nothing of a key that no rule permits: %s, then %s', (a, b) => {
+    const { kept, rows } = matrixOf(readKnotAccess(KEYS + rules(a, b)));
+    expect([...rows, ...kept].filter(({ key }) => key === 'k1')).toEqual([]);
   });
 
   test.each([
