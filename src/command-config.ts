@@ -128,25 +128,31 @@ export interface LocalServer {
 }
 
 /**
- * Returns a name server by its name, from a configuration file of the service or of an agent. Throws
+ * Returns the name servers of a configuration file of the service or of an agent. Throws
  * `CommandError`.
  */
-export async function localServer(
+export async function localServers(
   configPath: string | undefined,
-  wanted: string,
-): Promise<LocalServer> {
+): Promise<readonly LocalServer[]> {
   const { isAgentFile, readAgentFile } = await import('./config/agent/agent-file.ts');
   const { agentProblems } = await import('./nameservers/agents/start.ts');
   const { localProblems } = await import('./nameservers/reconciler/registration.ts');
-  const servers = await forOperator((): readonly LocalServer[] => {
+  return forOperator(() => {
     if (configPath !== undefined && isAgentFile(configPath)) {
       const { nameServer: name, driver, local } = readAgentFile(configPath, agentProblems);
       return [{ name, driver, local }];
     }
     const problems = ({ nameServers = [] }: Config) => localProblems(nameServers);
-    const { nameServers = [] } = configFrom(configPath, problems);
-    return nameServers;
+    return configFrom(configPath, problems).nameServers ?? [];
   });
+}
+
+/** Returns a name server by its name, from such a file. Throws `CommandError`. */
+export async function localServer(
+  configPath: string | undefined,
+  wanted: string,
+): Promise<LocalServer> {
+  const servers = await localServers(configPath);
   const found = servers.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
   if (found !== undefined) return found;
   const names = servers.map(({ name }) => `'${name}'`).join(', ');

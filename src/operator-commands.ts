@@ -1,13 +1,14 @@
 import type { Ask, LocalCommands } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
-import type { OpenFiles, ReadRunningServer } from './cli/service/running-server.ts';
+import type { FormerFiles, OpenFiles, ReadRunningServer } from './cli/service/running-server.ts';
 import {
   checkConnections,
   configFrom,
   configReader,
   forOperator,
   localServer,
+  localServers,
 } from './command-config.ts';
 import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
@@ -91,6 +92,22 @@ export const openFiles: OpenFiles = async (configPath, name) => {
     create: (...given) => explained(() => create(...given)),
     load: () => explained(load),
   };
+};
+
+/** How long the name servers may take to name their files. */
+const NAME_MS = 5_000;
+
+export const formerFiles: FormerFiles = async (configPath) => {
+  const { DRIVERS } = await import('./nameservers/drivers.ts');
+  const { formerFilesOf } = await import('./nameservers/configuration-check.ts');
+  const signal = AbortSignal.timeout(NAME_MS);
+  const found = await Promise.all(
+    (await localServers(configPath)).map(async ({ driver: brand, local }) => {
+      const driver = DRIVERS[brand]?.create(local, '');
+      return driver === undefined ? [] : formerFilesOf(driver, signal).catch(() => []);
+    }),
+  );
+  return [...new Set(found.flat())];
 };
 
 async function localDriver(configPath: string | undefined, name: string) {

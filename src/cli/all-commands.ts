@@ -61,7 +61,7 @@ export function addAllCommands(
   addRelease(server, local, terminal);
   key.summary('keys: create, set, export, import, verify, rotate, grants, uses');
   program.commandsGroup(COMMAND_GROUPS.client);
-  addSessionCommands(program, terminal);
+  addSessionCommands(program, async (config) => (await local()).formerFiles(config), terminal);
   addConsole(program, terminal);
   addDeliveryCommands(program, terminal);
   addCompletion(program, terminal);

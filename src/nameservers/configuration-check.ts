@@ -52,6 +52,14 @@ export async function checkConfiguration(
   return [...lists, left];
 }
 
+/** Returns the former files that `checkConfiguration` names. */
+export async function formerFilesOf(
+  driver: Driver,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  return (await configurationOf(driver, signal))?.kept ?? [];
+}
+
 async function configurationOf(driver: Driver, signal: AbortSignal) {
   try {
     const files = await driver.files?.(signal);

@@ -1,10 +1,16 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { createClock } from '../../src/clock.ts';
 import { beforeAll, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
-import { startTestService, testDatabase, type TestService } from '../harness/service.ts';
+import {
+  startTestService,
+  temporaryFolder,
+  testDatabase,
+  type TestService,
+} from '../harness/service.ts';
 import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
 import { clientFor } from '../harness/zones.ts';
@@ -52,7 +58,35 @@ test('status ends with 0 if nothing needs a person, and shows all sections', asy
     version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
     tlds: { total: 2 },
     problems: [],
+    former_files: [],
   });
+});
+
+test.each([
+  ['has no name server', 'listen: 127.0.0.1:9001\n'],
+  ['is not valid', 'nameServers: 1\n'],
+  ['does not exist', undefined],
+  [
+    'names a server that does not run',
+    `nameServers:
+  - name: ns1
+    driver: knot
+    local: { file: FOLDER/tsigil.conf, configurationFile: FOLDER/knot.conf, controlSocket: FOLDER/knot.sock }
+    address: 127.0.0.1
+    pool: default
+`,
+  ],
+])('status says nothing about former files if the configuration %s', async (_, content) => {
+  const folder = temporaryFolder();
+  const config = join(folder, 'tsigil.yaml');
+  if (content !== undefined) writeFileSync(config, content.replaceAll('FOLDER', folder));
+  const environment = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+  const { out, err } = await tsigil(folder, environment, 'status', '--config', config);
+  expect([out, err]).toEqual([
+    expect.stringContaining('\nname servers\tok'),
+    expect.not.stringContaining(config),
+  ]);
+  expect(out).not.toContain('former files');
 });
 
 test('status ends with 1 and names what needs a person, with a mark in colour on a terminal', async () => {

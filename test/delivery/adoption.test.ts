@@ -171,6 +171,12 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
           { problem: expect.stringContaining(`.${brand.main}.before-tsigil'`) as string },
         ]),
       ]);
+      const atAGlance = await run('status');
+      expect(atAGlance.out).toMatch(/^former files\tnote\t.*\.before-tsigil'.* Delete them once/m);
+      const json = await run('status', '-f', 'json', '-c', 'former_files');
+      expect(JSON.parse(json.out)).toEqual({
+        former_files: expect.arrayContaining(keptFiles()) as unknown,
+      });
       const after = files();
       expect(Object.values(after).join('')).not.toContain('secret');
       const kept = keptFiles();

@@ -12,6 +12,7 @@ import { call, type Connection } from '../service/client.ts';
 import { checkToken, checkUrl, DEFAULTS, type ConnectionFlags } from '../service/connection.ts';
 import { readText } from '../service/input.ts';
 import { profileNamed, readProfiles, writeProfiles } from '../service/profiles.ts';
+import type { FormerFiles } from '../service/running-server.ts';
 import { addStatus } from './status.ts';
 
 const DEFAULT_PROFILE = 'default';
@@ -20,11 +21,15 @@ const DEFAULT_PROFILE = 'default';
  * Adds the commands that store profiles, and the commands that describe the service and the token
  * in use.
  */
-export function addSessionCommands(program: Command, terminal: Terminal): void {
+export function addSessionCommands(
+  program: Command,
+  formerFiles: FormerFiles,
+  terminal: Terminal,
+): void {
   addLogin(program, terminal);
   addLogout(program, terminal);
   addWhoami(program, terminal);
-  addStatus(program, terminal);
+  addStatus(program, formerFiles, terminal);
   addProfiles(program, terminal);
 }
 

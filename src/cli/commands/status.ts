@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { STATUS_RESPONSE, type Status } from '../../domain/actions/status.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
@@ -11,6 +11,7 @@ import { bold, coloured, marked, textStyleOf, type Terminal } from '../output/te
 import { callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { ageOf } from '../service/key-states.ts';
+import type { FormerFiles } from '../service/running-server.ts';
 
 const COLUMNS = [
   'url',
@@ -24,23 +25,43 @@ const COLUMNS = [
   'zones',
   'pools',
   'tlds',
+  'former_files',
 ];
 
-export function addStatus(program: Command, terminal: Terminal): void {
+type StatusFlags = ConnectionFlags & OutputFlags & { readonly config?: string };
+
+/** What the service reports, and what only this machine knows. */
+interface Shown extends Status {
+  readonly url: string;
+  readonly former_files: readonly string[];
+}
+
+export function addStatus(program: Command, formerFiles: FormerFiles, terminal: Terminal): void {
   const command = program
     .command('status')
     .description(
       'show the name servers, keys, tokens, secrets, backups and zones at a glance; exit with 1 if something needs a person',
     )
     .summary('show what needs a person')
-    .action(async (flags: ConnectionFlags & OutputFlags) => {
+    .addOption(
+      new Option(
+        '--config <file>',
+        'also show the files that an adoption has left beside those of the name servers in this configuration file of the service or of the agent on this host',
+      ).env('TSIGIL_CONFIG'),
+    )
+    .action(async (flags: StatusFlags) => {
       checkColumns(flags, COLUMNS);
       const connection = await connect(flags, terminal);
       const { url } = connection;
       const status = await callFor(STATUS_RESPONSE, connection, 'GET', '/v2/status');
+      const shown = {
+        ...status,
+        url,
+        former_files: await formerFiles(flags.config).catch(() => []),
+      };
       const isTable = (flags.format ?? 'table') === 'table' && flags.column === undefined;
-      if (isTable) print({ ...status, url }, flags, terminal);
-      else printItem(terminal, { ...status, url }, COLUMNS, flags);
+      if (isTable) print(shown, flags, terminal);
+      else printItem(terminal, shown, COLUMNS, flags);
       conclude(status);
     });
   withConnectionFlags(withOutputFlags(command));
@@ -136,7 +157,7 @@ const MIN_WIDTH = 20;
 const HIDDEN = 'not visible to this token';
 
 function print(
-  { url, ...status }: Status & { readonly url: string },
+  { url, former_files: former, ...status }: Shown,
   flags: OutputFlags,
   terminal: Terminal,
 ): void {
@@ -152,6 +173,13 @@ function print(
       ...problems.map(({ message, run }) => ({ section: '', result: '', detail: message, run })),
     ];
   });
+  if (former.length > 0)
+    rows.push({
+      section: 'former files',
+      result: 'note',
+      detail: `An adoption has left, with secrets: ${former.map((path) => `'${path}'`).join(', ')}. Delete them once all is well.`,
+      run: '',
+    });
   if (!style.decorated) {
     const filled = rows.map((row) => (row.section === '' ? { ...row, result: 'problem' } : row));
     printList(terminal, filled, ['section', 'result', 'detail', 'run'], flags);

@@ -59,8 +59,15 @@ export type OpenFiles = (
   name: string,
 ) => Promise<EditableFiles | undefined>;
 
+/**
+ * Returns the former files that adoptions have left beside those of the name servers of this machine,
+ * as far as this process can read their configurations. `config` is as for `ReadRunningServer`.
+ */
+export type FormerFiles = (config: string | undefined) => Promise<readonly string[]>;
+
 /** The functions that read and edit name servers of this machine. */
 export interface LocalServers {
   readonly readNameServer: ReadRunningServer;
   readonly openFiles: OpenFiles;
+  readonly formerFiles: FormerFiles;
 }
