@@ -73,6 +73,12 @@ export interface Driver {
    */
   references?(signal: AbortSignal, mayBeOld: boolean): Promise<KeyReferences | undefined>;
   /**
+   * Returns a function that returns whether the running server has a key, with its secret. Drivers
+   * have this function if the server also denies to know a key that no list of a zone names. Throws
+   * `DriverError`.
+   */
+  loadedKeys?(signal: AbortSignal): Promise<(key: DesiredKey) => boolean>;
+  /**
    * Checks all requirements of the driver on this server. Commands to run name the server `name`, by
    * default its id. Throws only `signal.reason`.
    */

@@ -206,6 +206,30 @@ test.each(UPDATING)(
   },
 );
 
+test.runIf(knot.isInstalled())(
+  'a Knot server is live if no zone names a list for its only key: the server has loaded the key, although it denies to know it',
+  async () => {
+    const server = await startDeliveryServer(knot);
+    onTestFinished(() => server.remove());
+    await editFile(join(server.folder, 'knot.conf'), (text) =>
+      text.replaceAll(/^ +acl: .*\n/gm, ''),
+    );
+    await server.stop();
+    await server.start();
+    const service = await startTestService(delivering(server));
+    onTestFinished(() => service.close());
+    await createZones(service);
+    await untilLive(service);
+    const { id } = await createKey(service, 'first');
+    const error = {
+      code: 'not_admitted',
+      message: expect.stringContaining("Write the list 'tsigil-") as string,
+    };
+    expect(await deliveries(service, id)).toMatchObject({ state: 'failed', servers: [{ error }] });
+    expect(await shownServer(service)).toMatchObject({ state: 'live', error: null, keys_live: 0 });
+  },
+);
+
 describe.runIf(bind.isInstalled())('a BIND server whose own list names a key', () => {
   nightly('shows only this key as failed while the list opens more than its grants', async () => {
     const server = await startDeliveryServer(bind);

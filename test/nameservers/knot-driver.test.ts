@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
+import { DriverError } from '../../src/nameservers/driver.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import { verifyByQueries } from '../../src/nameservers/reconciler/verification.ts';
 import type { Brand } from '../harness/brands/brand.ts';
 import { knot } from '../harness/brands/knot.ts';
 import { startDrivenServer, ZONES } from '../harness/driven-server.ts';
@@ -21,6 +24,35 @@ describeDriver(knot, (session) => {
     await expect(apply(newKey({ rights: ['transfer'] }))).rejects.toThrow(
       `Knot DNS refused the new configuration: file '${file}', line ${line}, item 'secret' (invalid base64`,
     );
+    writeFileSync(file, text);
+    await apply();
+  });
+
+  test('a key that no zone admits is not admitted if the server has loaded it with its secret, and fails if not', async () => {
+    const { server, driver, apply } = session();
+    const file = join(server.folder, 'knot.conf');
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replaceAll(/^ +acl: .*\n/gm, ''));
+    const key = newKey({ rights: ['transfer', 'update'] });
+    await apply(key);
+    const signal = AbortSignal.timeout(60_000);
+    const { port } = server.address;
+    const target = { name: 'ns1', driver: 'knot', address: `127.0.0.1:${port}`, probe_zone: null };
+    const codeOf = async (
+      tested: DesiredKey,
+      loadedKeys = driver.loadedKeys?.bind(driver, signal),
+    ) => {
+      const plan = { accepted: [tested], refused: [], loadedKeys };
+      const go = () => Promise.resolve(false);
+      const { failures } = await verifyByQueries(target, ZONES, plan, signal, go);
+      return failures.get(tested.id)?.code;
+    };
+    const { secret } = newKey({ rights: [] });
+    const down = () => Promise.reject(new DriverError('unreachable', 'Nothing listens.'));
+    expect(await codeOf(key)).toBe('not_admitted');
+    expect(await codeOf({ ...key, secret })).toBe('not_verified');
+    expect(await codeOf(newKey({ rights: ['transfer'] }))).toBe('not_verified');
+    expect(await codeOf(key, down)).toBe('not_verified');
     writeFileSync(file, text);
     await apply();
   });

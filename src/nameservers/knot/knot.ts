@@ -26,22 +26,22 @@ export const knot = defineDriver({
   options,
   create({ controlSocket, configurationFile, ...others }, id) {
     const server = knotFile(controlSocket, configurationFile);
-    return createFileDriver(
-      {
-        ...server,
-        async inspect(signal) {
-          if (await usesDatabase(controlSocket))
-            throw new DriverError(
-              'not_included',
-              'Knot DNS runs with a configuration database, which Tsigil does not change.',
-              "Export it with 'knotc conf-export', start knotd with the option -c and that file, and include Tsigil's file in it.",
-            );
-          return server.inspect(signal);
-        },
+    const inspect = async (signal: AbortSignal) => {
+      if (await usesDatabase(controlSocket))
+        throw new DriverError(
+          'not_included',
+          'Knot DNS runs with a configuration database, which Tsigil does not change.',
+          "Export it with 'knotc conf-export', start knotd with the option -c and that file, and include Tsigil's file in it.",
+        );
+      return server.inspect(signal);
+    };
+    return {
+      ...createFileDriver({ ...server, inspect }, others, id),
+      async loadedKeys(signal) {
+        const loaded = await inspect(signal);
+        return (key) => loaded.has('', new Map([[key.name, key]]));
       },
-      others,
-      id,
-    );
+    };
   },
 });
 

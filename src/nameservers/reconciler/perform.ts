@@ -224,6 +224,7 @@ async function attempt(
       memory.get(id) ?? [...memory.values()].find((key) => isFree && key.name === name);
     return former === undefined && names.has(name) ? [] : [{ id, name, former }];
   });
+  const loadedKeys = driver.loadedKeys?.bind(driver, signal);
   const isUnverified = prepared !== undefined && refused.length === 0;
   const verdict: Awaited<ReturnType<Verify>> & { readonly verified?: number } = isUnverified
     ? { failures: new Map(), open: undefined }
@@ -232,12 +233,16 @@ async function attempt(
           verify,
           job.name_server,
           state.zones,
-          { accepted, restricted },
+          { accepted, restricted, loadedKeys },
           () => dependencies.isInterrupted(),
           signal,
         )
-      : await verify(job.name_server, state.zones, { accepted, refused, restricted }, signal, () =>
-          dependencies.isInterrupted(),
+      : await verify(
+          job.name_server,
+          state.zones,
+          { accepted, refused, restricted, loadedKeys },
+          signal,
+          () => dependencies.isInterrupted(),
         );
   const unknown = changed && !job.is_held ? null : await unknownKeys();
   return {

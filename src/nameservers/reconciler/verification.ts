@@ -41,9 +41,13 @@ export interface VerifyPlan {
   readonly refused: readonly RemovedKey[];
   /** Keys among `accepted` that the name server must refuse in some zone. */
   readonly restricted?: readonly RestrictedKey[];
+  /** `Driver.loadedKeys`, for keys that the name server denies to know. */
+  readonly loadedKeys?: LoadedKeys | undefined;
   /** What earlier parts of the same verification have found. */
   readonly found?: Found;
 }
+
+type LoadedKeys = () => Promise<(key: DesiredKey) => boolean>;
 
 /** What one part of a verification finds for the next. */
 export interface Found extends Learned {
@@ -101,7 +105,7 @@ export async function verifySlowly(
   verify: Verify,
   server: NameServer,
   zones: readonly string[],
-  { accepted: keys, restricted = [] }: Omit<VerifyPlan, 'refused'>,
+  { accepted: keys, restricted = [], loadedKeys }: Omit<VerifyPlan, 'refused'>,
   isInterrupted: () => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<Verdict & { readonly verified: number }> {
@@ -115,6 +119,7 @@ export async function verifySlowly(
       accepted: part.map(withOneRight),
       refused: [],
       found,
+      loadedKeys,
       restricted: restricted.filter(({ key }) => part.includes(key)),
     };
     const verdict = await verify(server, zones, plan, signal, isInterrupted);
@@ -268,7 +273,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
     isInterrupted,
     found,
   );
-  const refusal = refusalsOf(outcomes, plan.accepted, server);
+  const refusal = refusalsOf(outcomes, plan, server);
   let open: Fault | undefined;
   const openRights = new Map<string, readonly Right[]>();
   const isUnmet = outcomes.some(({ expectation, met }) => expectation.accepted && !met);
@@ -382,11 +387,12 @@ const NOT_ADMITTED_VERDICTS: readonly CheckResult['verdict'][] = [
 
 /**
  * Returns a function that returns the fault of a key if only it is refused: the name server says
- * that it knows the key, or accepts keys of Tsigil for other requests, and serves the zone.
+ * that it knows the key, has loaded it, or accepts keys of Tsigil for other requests, and serves the
+ * zone.
  */
 function refusalsOf(
   outcomes: readonly Outcome[],
-  keys: readonly DesiredKey[],
+  { accepted: keys, loadedKeys }: VerifyPlan,
   { driver }: NameServer,
 ): (outcome: Outcome, address: NameServerAddress) => Promise<Fault | undefined> {
   const wanted = outcomes.filter(({ expectation }) => expectation.accepted);
@@ -401,11 +407,17 @@ function refusalsOf(
         expectation.check,
       ]);
   const keysById = new Map(keys.map((key) => [key.id, key]));
+  const none = () => false;
+  let asked: ReturnType<LoadedKeys> | undefined;
+  const isLoaded = async (key: DesiredKey) => {
+    asked ??= loadedKeys?.().catch(() => none);
+    return (await asked)?.(key) === true;
+  };
   const missingZones = new Map<string, Promise<boolean>>();
   const isMissing = (address: NameServerAddress, zone: string) => {
-    const asked = missingZones.get(zone) ?? isNotServed(address, zone);
-    missingZones.set(zone, asked);
-    return asked;
+    const found = missingZones.get(zone) ?? isNotServed(address, zone);
+    missingZones.set(zone, found);
+    return found;
   };
   return async ({ expectation, result: { verdict } }, address) => {
     const { check, zone, accepted } = expectation;
@@ -413,7 +425,8 @@ function refusalsOf(
     if (key === undefined || !accepted || check === 'query') return undefined;
     if (findBrand(driver)?.writesZones === true) return undefined;
     if (!NOT_ADMITTED_VERDICTS.includes(verdict)) return undefined;
-    if (verdict !== 'not authorised' && !worksElsewhere) return undefined;
+    if (verdict !== 'not authorised' && !worksElsewhere)
+      if (verdict !== 'unknown key' || !(await isLoaded(key))) return undefined;
     if (await isMissing(address, zone)) return undefined;
     return notAdmitted(key, check, zone, refusedChecks.get(key.id) ?? []);
   };
