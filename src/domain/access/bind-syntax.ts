@@ -1,6 +1,6 @@
 import type { Token } from '../key-formats/read-bind.ts';
 import { KeyFileError, type Origin } from '../key-formats/reader.ts';
-import { nameForm } from '../text/dns-name.ts';
+import { hasFaultyEscape, nameForm } from '../text/dns-name.ts';
 import { isMisspelt } from '../text/suggestion.ts';
 import { blockOf, missingSemicolon, wordsOf, type Statement } from './bind-lists.ts';
 import { unknownWord } from './unknown-word.ts';
@@ -83,6 +83,20 @@ const FOLLOWED = new Set(['in-view', 'template', 'type', 'zone']);
 
 /** The only words with which an option of a list may begin. */
 const OF_TRANSPORT = /^(?:port|transport)$/i;
+
+/** Checks the escapes in the names of keys and zones. Throws `KeyFileError`. */
+export function checkNames(tokens: readonly Token[]): void {
+  for (const [index, { kind, text }] of tokens.entries())
+    if (kind === 'word' && /^!?(?:key|zone)$/i.test(text)) checkEscapes(tokens[index + 1]);
+}
+
+function checkEscapes(name: Token | undefined): void {
+  if (name !== undefined && hasFaultyEscape(name.text))
+    throw new KeyFileError(
+      name,
+      'an escape in this name is neither three digits up to 255 nor one character',
+    );
+}
 
 /**
  * Checks that no statement contains another one, because a semicolon is missing: it would vanish.
@@ -213,6 +227,7 @@ function checkElements(elements: readonly Statement[]): void {
 
 function checkRules(policy: Statement): void {
   for (const rule of blockOf(policy)) {
+    for (const word of wordTokens(rule)) checkEscapes(word);
     const inner = wordTokens(rule)
       .slice(4)
       .find(({ kind, text }) => kind === 'word' && /^(?:grant|deny)$/i.test(text));

@@ -24,7 +24,7 @@ import {
   type Statement,
 } from './bind-lists.ts';
 import { policyOf } from './bind-policy.ts';
-import { checkStatements } from './bind-syntax.ts';
+import { checkNames, checkStatements } from './bind-syntax.ts';
 import { openPolicies, otherZones, referencesIn, undefinedKeys } from './bind-references.ts';
 
 /**
@@ -46,6 +46,7 @@ export function readBindAccess(
   });
   const top = treeOf(tokens);
   checkStatements(top);
+  checkNames(tokens);
   const views = named(top, 'view').filter((view) => isOfInternet(view));
   const keys = [
     ...keysIn(top, at),

@@ -101,6 +101,15 @@ const WRITTEN = /\\(\d{3})|\\(\D)|([^\\])/gsy;
  */
 export function nameForm(text: string): string {
   if (!text.includes('\\')) return comparisonForm(text);
+  return readEscapes(text) ?? text.toLowerCase();
+}
+
+/** Returns whether an escape in a name is neither three digits up to 255 nor one character. */
+export function hasFaultyEscape(text: string): boolean {
+  return text.includes('\\') && readEscapes(text) === undefined;
+}
+
+function readEscapes(text: string): string | undefined {
   const parts: string[] = [];
   let end = 0;
   for (const [all, code, escaped = '', plain] of text.matchAll(WRITTEN)) {
@@ -109,7 +118,7 @@ export function nameForm(text: string): string {
     const character = code === undefined ? escaped : String.fromCharCode(Number(code));
     parts.push(plain ?? writtenForm(character));
   }
-  if (end < text.length) return text.toLowerCase();
+  if (end < text.length) return undefined;
   if (parts.at(-1) === '.') parts.pop();
   return parts.join('').toLowerCase();
 }

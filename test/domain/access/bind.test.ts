@@ -530,6 +530,15 @@ test.each([
   ['a zone without block', 'zone "z";', '`zone` does not stand'],
   ['a key without block before a zone', `key ${zone('')}`, '`key` does not stand'],
   ['an include of two files', 'include "a" "b";', 'an include statement'],
+  ['a key above 255', zone('allow-transfer { key "\\999"; };'), 'an escape in this name'],
+  ['a key after 255', zone('allow-transfer { key "\\256"; };'), 'an escape in this name'],
+  ['a refused key', zone('allow-transfer { !key \\999; key k; };'), 'an escape in this name'],
+  ['a key of two digits', zone('allow-update { key "a\\25"; };'), 'an escape in this name'],
+  ['the clients of a view', view('v', 'match-clients { key "\\999"; };'), 'an escape in this name'],
+  ['a clause', `key "\\999" { algorithm hmac-sha256; secret "${K}"; };`, 'an escape in this name'],
+  ['a zone above 255', 'zone "\\300" { type primary; };', 'an escape in this name'],
+  ['a policy', zone('update-policy { grant \\999 zonesub ANY; };'), 'an escape in this name'],
+  ['its name', zone('update-policy { grant k name "\\999" ANY; };'), 'an escape in this name'],
 ])('a file is refused that BIND refuses, too, with the line: %s', (_, text, problem) => {
   const read = () => readBindAccess(`\n${text.replaceAll('\n', ' ')}`);
   expect(read).toThrow(`line 2: `);
@@ -544,6 +553,7 @@ test.each([
   'managed-keys { }; trusted-keys { }; trust-anchors { }; statistics-channels { }; statistics-channels { };',
   'ACL x { any; }; OPTIONS { }; Zone "z" { Type primary; file "x"; Allow-Transfer { none; }; };',
   'template t { type primary; }; template u { type primary; }; zone "z" { template t; file "x"; };',
+  'acl a { key "\\255"; key "a\\000\\.b\\\\"; }; options { version "\\999"; directory "\\999"; };',
   'view v { attach-cache type; dyndb zone "x.so" { }; };',
 ])('what BIND accepts is no misspelling and no repetition: %s', (text) => {
   expect(() => readBindAccess(text)).not.toThrow();

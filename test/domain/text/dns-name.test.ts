@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   comparisonForm,
   isLabel,
+  hasFaultyEscape,
   nameForm,
   toAsciiName,
 } from '../../../src/domain/text/dns-name.ts';
@@ -35,6 +36,13 @@ test.each([
   ['k\\', 'k\\'],
 ])('nameForm reads the escapes of %s', (text, form) => {
   expect(nameForm(text)).toBe(form);
+});
+
+test('hasFaultyEscape finds what is neither three digits up to 255 nor one character', () => {
+  for (const text of ['\\256', '\\999', 'a\\25', '\\2x', 'a.\\'])
+    expect(hasFaultyEscape(text), text).toBe(true);
+  for (const text of ['a', '\\255', '\\000', '\\.', '\\\\', 'a\\b.c'])
+    expect(hasFaultyEscape(text), text).toBe(false);
 });
 
 test('nameForm maps every spelling of a name to one form, which stays', () => {
