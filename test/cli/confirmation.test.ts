@@ -39,8 +39,8 @@ const ASKING: Record<string, string | undefined> = {
   'tsigil tsigkey import': 'before new keys open every zone of a pool',
 };
 
-const REFUSED = (obstacle: string) =>
-  `tsigil: Cannot ask for confirmation: ${obstacle}. Nothing was changed.\nUse --yes to go ahead.\n`;
+const REFUSED = (obstacle: string, reason = '') =>
+  `tsigil: ${reason}Cannot ask for confirmation: ${obstacle}. Nothing was changed.\nUse --yes to go ahead.\n`;
 
 /** Returns an input that is a terminal, on which the user types `lines`. */
 function typed(...lines: string[]): NonNullable<RunOptions['input']> {
@@ -246,7 +246,10 @@ describe('token revoke', () => {
       expect(await revoke({}, 'reader', idOrName)).toEqual({
         status: 2,
         out: '',
-        err: REFUSED('standard input is not a terminal'),
+        err: REFUSED(
+          'standard input is not a terminal',
+          "Token 'mine' is the token that this command uses. ",
+        ),
       });
     }
     expect(await names()).toEqual(['mine', 'other', 'reader']);

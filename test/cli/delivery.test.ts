@@ -102,7 +102,7 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
     expect(await run(...set)).toEqual({
       status: 2,
       out: '',
-      err: 'tsigil: Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n',
+      err: "tsigil: The key 'asked' is on ns1. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one. Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n",
     });
     const refused = await onTerminal('n\n', ...set);
     expect([refused.status, refused.out]).toEqual([1, '']);

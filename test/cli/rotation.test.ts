@@ -115,8 +115,12 @@ describe('one key', () => {
   test('keeps its name in place only after a confirmation', async () => {
     const id = await create('place.example');
     const { body: before } = await service.get(`/v2/tsigkeys/${id}`);
-    const refused = await run('rotate', 'place.example', '--in-place');
-    expect(refused).toMatchObject({ status: 2, out: '' });
+    for (const flag of ['--in-place', '--compromised'])
+      expect(await run('rotate', 'place.example', flag)).toEqual({
+        status: 2,
+        out: '',
+        err: "tsigil: Clients of the key 'place.example' are refused until they have the new secret. Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n",
+      });
     expect((await service.get(`/v2/tsigkeys/${id}`)).body.secret).toBe(before.secret);
     const secret = Buffer.alloc(32, 7).toString('base64');
     const done = await runInside(

@@ -184,7 +184,7 @@ export function describeLoss({ servers }: Holders): string {
 
 /** Returns the question to ask before the secret of a key is replaced. */
 export function describeReplacement({ name, servers }: Holders): string {
-  return `The key '${name}' is on ${namesOf(servers)}. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one. Replace the secret?`;
+  return `The key '${name}' is on ${namesOf(servers)}. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one.`;
 }
 
 function namesOf(servers: readonly Holder[]): string {

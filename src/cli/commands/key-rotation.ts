@@ -193,11 +193,10 @@ async function rotateOne(
     );
   if (isCut)
     await confirm(
-      plainText(
-        `Clients of the key '${key.name}' are refused until they have the new secret. Replace it now?`,
-      ),
+      'Replace it now?',
       flags,
       terminal,
+      `Clients of the key '${key.name}' are refused until they have the new secret.`,
     );
   const created = await withRotationHints(key.name, () =>
     call(connection, 'POST', `${keyPath(key.id)}/rotate`, body),

@@ -295,7 +295,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
         if (flags.generate === true && flags.yes !== true) {
           const holders = await holdersOf(connection, resource, { name: idOrName, path }, true);
           if (holders.servers.length > 0)
-            await confirm?.(plainText(describeReplacement(holders)), flags, terminal);
+            await confirm?.('Replace the secret?', flags, terminal, describeReplacement(holders));
         }
         if (description !== undefined) facts = await describe(connection, path, description);
         if (isKept) return call(readingOf(connection, flags), 'GET', path);

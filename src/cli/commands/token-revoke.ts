@@ -38,9 +38,10 @@ export function addTokenRevoke(parent: Command, terminal: Terminal): void {
     const warnings = revocationWarnings(tokens, list, terminal.now());
     if (warnings.length > 0)
       await confirm(
-        `${warnings.join(' ')} Revoke ${tokens.length === 1 ? 'the token' : `${tokens.length} tokens`}?`,
+        `Revoke ${tokens.length === 1 ? 'the token' : `${tokens.length} tokens`}?`,
         flags,
         terminal,
+        warnings.join(' '),
       );
     for (const { id, name } of tokens) {
       await call(connection, 'DELETE', `/v2/tokens/${String(id)}`);
@@ -118,7 +119,7 @@ function revocationWarnings(
   return [
     ...(own === undefined
       ? []
-      : [`Token '${plainText(String(own.name))}' is the token that this command uses.`]),
+      : [`Token '${String(own.name)}' is the token that this command uses.`]),
     ...(isLast ? ['No valid administrator token remains after the revocation.'] : []),
   ];
 }

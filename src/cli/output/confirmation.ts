@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CommandError, EXIT } from './command-error.ts';
+import { plainText } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface ConfirmationFlags {
@@ -7,14 +8,16 @@ export interface ConfirmationFlags {
 }
 
 /**
- * Asks for confirmation. Returns after `y` or `yes`, or with `--yes`. Throws `CommandError` after
+ * Asks for confirmation. `reason` says in sentences what happens then, also to those who cannot be
+ * asked, unless the command has said it. Returns after `y` or `yes`, or with `--yes`. Throws `CommandError` after
  * any other reply, and if the command is not interactive. The caller must not change anything
  * before this call.
  */
 export type Confirm = (
-  prompt: string,
+  question: string,
   flags: ConfirmationFlags,
   terminal: Terminal,
+  reason?: string,
 ) => Promise<void>;
 
 const CONDITIONS = new WeakMap<Command, string>();
@@ -38,20 +41,22 @@ export function conditionOf(command: Command): string | undefined {
 }
 
 async function confirm(
-  prompt: string,
+  question: string,
   { yes }: ConfirmationFlags,
   terminal: Terminal,
+  reason?: string,
 ): Promise<void> {
   if (yes === true) return;
-  const reason = nonInteractiveReason(terminal);
-  if (reason !== undefined) {
+  const before = reason === undefined ? '' : `${reason} `;
+  const obstacle = nonInteractiveReason(terminal);
+  if (obstacle !== undefined) {
     throw new CommandError(
       EXIT.usage,
-      `Cannot ask for confirmation: ${reason}. Nothing was changed.`,
+      `${before}Cannot ask for confirmation: ${obstacle}. Nothing was changed.`,
       'Use --yes to go ahead.',
     );
   }
-  terminal.err.write(`${prompt} [y/N] `);
+  terminal.err.write(`${plainText(before)}${question} [y/N] `);
   for await (const chunk of terminal.input) {
     if (/^y(?:es)?\s*$/i.test(String(chunk))) return;
     break;
