@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
-import { shellWord } from '../../domain/text/shell-word.ts';
+import { shellCommand } from '../../domain/text/shell-word.ts';
 import {
   checkColumns,
   collect,
@@ -193,20 +193,20 @@ function adviceOn(key: LineageKey, lineage: ShownLifecycle): string[] {
   const { name, state, waiting, retire_at: retireAt, used_after_retirement: use } = key;
   const successor = successorOf(lineage, key)?.name ?? 'its successor';
   const who = waiting?.who.join(', ') ?? '';
-  const word = shellWord(name);
+  const command = (verb: string, of = name) => shellCommand(`tsigil tsigkey ${verb}`, of);
   if (state === 'retired')
     return use === null
       ? []
       : [
-          `${name}: name servers refused it ${use.count} times since its retirement, last at ${use.last_at}${use.addresses.length === 0 ? '' : `, from ${use.addresses.join(', ')}`}. Give the client '${successor}', or make the key valid again: tsigil tsigkey restore ${word}`,
+          `${name}: name servers refused it ${use.count} times since its retirement, last at ${use.last_at}${use.addresses.length === 0 ? '' : `, from ${use.addresses.join(', ')}`}. Give the client '${successor}', or make the key valid again: ${command('restore')}`,
         ];
   const texts: Readonly<Record<NonNullable<LineageKey['waiting']>['reason'], string>> = {
-    not_verified: `not every name server accepts '${successor}' yet (${who}): tsigil tsigkey status ${shellWord(successor)}`,
-    unconfirmed: `${who} was not seen with '${successor}'. After a change there: tsigil tsigkey confirm ${word}`,
-    unknown_consumers: `${who === '' ? 'no log shows every use' : `not every use of a whole day is known on ${who} (to see it, run: tsigil tsigkey uses ${word})`}. Give all clients '${successor}', and then run: tsigil tsigkey confirm ${word}`,
+    not_verified: `not every name server accepts '${successor}' yet (${who}): ${command('status', successor)}`,
+    unconfirmed: `${who} was not seen with '${successor}'. After a change there: ${command('confirm')}`,
+    unknown_consumers: `${who === '' ? 'no log shows every use' : `not every use of a whole day is known on ${who} (to see it, run: ${command('uses')})`}. Give all clients '${successor}', and then run: ${command('confirm')}`,
     in_use: `still used by ${who}. Give this client '${successor}'`,
     referenced: `named in ${who === '' ? 'the configuration of a name server' : who}. Put '${successor}' there`,
-    manual: `when no client needs it, run: tsigil tsigkey retire ${word}`,
+    manual: `when no client needs it, run: ${command('retire')}`,
   };
   const text =
     waiting === null

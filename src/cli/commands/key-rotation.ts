@@ -9,7 +9,7 @@ import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
-import { shellWord } from '../../domain/text/shell-word.ts';
+import { shellCommand } from '../../domain/text/shell-word.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { assertUsableName } from '../flags/key-name.ts';
 import { addExamples } from '../flags/help.ts';
@@ -222,7 +222,7 @@ async function waitForVerification(
       throw new CommandError(
         EXIT.refused,
         `The successor of '${name}' is not verified on every name server yet`,
-        `To see what the rotation waits for, run: tsigil tsigkey lifecycle ${shellWord(name)}`,
+        `To see what the rotation waits for, run: ${shellCommand('tsigil tsigkey lifecycle', name)}`,
       );
     await pause(INTERVAL_MS);
   }
@@ -235,10 +235,10 @@ function printNext(
   { err }: Terminal,
 ): void {
   const steps = [
-    `tsigil tsigkey export ${shellWord(next)} --format PROGRAM   # give the new key to every client`,
+    `${shellCommand('tsigil tsigkey export', next, '--format PROGRAM')}   # give the new key to every client`,
     ...(inPlace === true || compromised === true
       ? []
-      : [`tsigil tsigkey lifecycle ${shellWord(former)}   # see who has not moved yet`]),
+      : [`${shellCommand('tsigil tsigkey lifecycle', former)}   # see who has not moved yet`]),
   ];
   err.write(`Next:\n${steps.map((step) => `  ${plainCell(step)}\n`).join('')}`);
 }
@@ -300,7 +300,7 @@ async function rotateSeveral(
         `Stopped at '${name}': ${error.message}`,
         [
           ...(error.hint === undefined ? [] : [error.hint]),
-          `${done.length} replaced before it, ${left} not begun. To withdraw its successor: tsigil tsigkey abort ${shellWord(name)}`,
+          `${done.length} replaced before it, ${left} not begun. To withdraw its successor: ${shellCommand('tsigil tsigkey abort', name)}`,
         ].join('\n'),
         error,
       );

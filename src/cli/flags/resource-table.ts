@@ -6,7 +6,7 @@ import { token } from '../../domain/resources/token.ts';
 import { ALGORITHM_NAMES, type AlgorithmName } from '../../domain/dns/algorithms.ts';
 import { generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
-import { shellWord } from '../../domain/text/shell-word.ts';
+import { shellCommand } from '../../domain/text/shell-word.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Format } from '../output/output.ts';
 import type { Item } from '../service/resource-requests.ts';
@@ -164,10 +164,10 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     },
     nextSteps: ({ name }) =>
       isUnusableName(name)
-        ? [`tsigil tsigkey set ${shellWord(String(name))} --name NAME`]
+        ? [shellCommand('tsigil tsigkey set', String(name), '--name NAME')]
         : [
-            `tsigil tsigkey export ${shellWord(String(name))} --format bind`,
-            `tsigil tsigkey verify ${shellWord(String(name))} --server HOST --zone ZONE`,
+            shellCommand('tsigil tsigkey export', String(name), '--format bind'),
+            shellCommand('tsigil tsigkey verify', String(name), '--server HOST --zone ZONE'),
           ],
     examples: {
       create: [

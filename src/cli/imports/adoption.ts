@@ -9,7 +9,7 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
 import { parseDnsAddress } from '../../domain/text/dns-address.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { shellWord } from '../../domain/text/shell-word.ts';
+import { shellCommand } from '../../domain/text/shell-word.ts';
 import { NetError } from '../../net/faults.ts';
 import { findOpenRights, probeKey } from '../../net/probe.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -126,7 +126,7 @@ export async function planAdoption(
     for (const { right, after } of await changesOf(name, item, zone))
       if (after.length > 0)
         gained.push(
-          `The key '${name}' is only in the service, and would gain the right to ${right} ${zonesText(after)}. To let it open nothing until the server is adopted, run: tsigil tsigkey grants ${shellWord(name)} --none`,
+          `The key '${name}' is only in the service, and would gain the right to ${right} ${zonesText(after)}. To let it open nothing until the server is adopted, run: ${shellCommand('tsigil tsigkey grants', name, '--none')}`,
         );
   }
   const rows = access.matrix.rows.flatMap((row): Row[] => {

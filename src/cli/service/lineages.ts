@@ -2,7 +2,7 @@ import { normaliseUuid } from '../../domain/model/field.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { shellWord } from '../../domain/text/shell-word.ts';
+import { shellCommand } from '../../domain/text/shell-word.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { callFor, type Connection } from './client.ts';
 import { findId, listItems, withHints, withoutSecrets } from './resource-requests.ts';
@@ -56,7 +56,7 @@ export function withRotationHints<T>(name: string, work: () => Promise<T>): Prom
     } catch (error) {
       if (!(error instanceof CommandError) || error.status !== 409) throw error;
       const { exitCode, message, hint, status } = error;
-      const look = `To see its rotations, run: tsigil tsigkey lifecycle ${shellWord(name)}`;
+      const look = `To see its rotations, run: ${shellCommand('tsigil tsigkey lifecycle', name)}`;
       throw new CommandError(exitCode, message, hint ?? look, error, status);
     }
   });
@@ -109,13 +109,13 @@ export function replacedKey(
     throw new CommandError(
       EXIT.refused,
       `The key '${name}' is retired already`,
-      `To make it valid again, run: tsigil tsigkey restore ${shellWord(name)}`,
+      `To make it valid again, run: ${shellCommand('tsigil tsigkey restore', name)}`,
     );
   if (only === undefined)
     throw new CommandError(
       EXIT.refused,
       `The key '${name}' is not being replaced`,
-      `To replace it, run: tsigil tsigkey rotate ${shellWord(name)}`,
+      `To replace it, run: ${shellCommand('tsigil tsigkey rotate', name)}`,
     );
   const names = replaced.map((key) => key.name).join(', ');
   if (others.length > 0)
@@ -127,7 +127,7 @@ export function replacedKey(
     throw new CommandError(
       EXIT.refused,
       `The key '${name}' is ${STATES[named?.state ?? ''] ?? 'not being replaced'}`,
-      `Another key of its lineage is being replaced. If you mean that one, run: ${step} ${shellWord(only.name)}`,
+      `Another key of its lineage is being replaced. If you mean that one, run: ${shellCommand(step, only.name)}`,
     );
   return only;
 }

@@ -33,7 +33,7 @@ import { zone } from '../resources/zone.ts';
 import { expiryOf } from '../rules/expiry.ts';
 import { isAdministrator } from '../rules/token-rules.ts';
 import { DAY_MS, earlier, millisecondsOf, timestampOf } from '../text/timestamps.ts';
-import { shellWord } from '../text/shell-word.ts';
+import { shellCommand } from '../text/shell-word.ts';
 import { defineAction, type ActionRequest } from './action.ts';
 import { ENCRYPTION_RIGHTS } from './encryption-actions.ts';
 
@@ -350,12 +350,12 @@ async function keys(request: Request, problems: Problems): Promise<Status['tsigk
   }
   const report = (text: string, names: readonly string[], command: string) =>
     reportNames(problems, 'tsigkeys', `keys ${text}`, names, `tsigkey ${command}`);
-  report('that do not work on every name server', broken, `status ${shellWord(broken[0] ?? '')}`);
+  report('that do not work on every name server', broken, shellCommand('status', broken[0] ?? ''));
   report('with a weak algorithm, or a short or published secret', weak, 'list --weak');
   report('that no name server can use', unusable, 'list --unusable');
   report('without an existing pool or zone', orphaned, 'list --orphaned');
   const due = `that should be replaced within ${EXPIRING_DAYS} days`;
-  report(due, expiring, `rotate ${shellWord(expiring[0] ?? '')}`);
+  report(due, expiring, shellCommand('rotate', expiring[0] ?? ''));
   return {
     total: count,
     states: states as NonNullable<Status['tsigkeys']>['states'],

@@ -15,7 +15,7 @@ import type { NameServer as Stored } from '../../domain/resources/name-server.ts
 import { eachInSlices } from '../../domain/scheduling/slicer.ts';
 import { parseDnsAddress } from '../../domain/text/dns-address.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { shellWord } from '../../domain/text/shell-word.ts';
+import { shellCommand } from '../../domain/text/shell-word.ts';
 import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';
 import { unmet, type Requirement } from '../driver.ts';
@@ -441,6 +441,6 @@ function notAdmitted(
   const list = access[right] === 'all' ? listName(right) : listName(right, comparisonForm(zone));
   const rights = rightsIn(access).filter((each) => !refused.includes(each));
   const flags = rights.length === 0 ? '--none' : rights.map((each) => `--right ${each}`).join(' ');
-  const message = `the name server does not let the key ${right} the zone '${zone}'. Write the list '${list}' into the configuration of the zone there, or limit the key: tsigil tsigkey grants ${shellWord(name)} ${flags}`;
+  const message = `the name server does not let the key ${right} the zone '${zone}'. Write the list '${list}' into the configuration of the zone there, or limit the key: ${shellCommand('tsigil tsigkey grants', name, flags)}`;
   return { code: 'not_admitted', message };
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { shellWord } from '../../../src/domain/text/shell-word.ts';
+import { shellCommand, shellWord } from '../../../src/domain/text/shell-word.ts';
 
 test.each([
   'bad name',
@@ -24,3 +24,12 @@ test.each(['transfer.example', '0/25.2.0.192.in-addr.arpa', 'ns-1_a', 'a@b:1'])(
     expect(shellWord(text)).toBe(text);
   },
 );
+
+test.each([
+  ['a key', '--right update', "tsigil tsigkey grants 'a key' --right update"],
+  ['k', '', 'tsigil tsigkey grants k'],
+  ['-k', '', 'tsigil tsigkey grants -- -k'],
+  ['--none', '--right update', 'tsigil tsigkey grants --right update -- --none'],
+])('a command about %j with the flags %j', (name, flags, command) => {
+  expect(shellCommand('tsigil tsigkey grants', name, flags)).toBe(command);
+});
