@@ -111,6 +111,16 @@ export async function get<T>(path: string, options: RequestOptions = {}): Promis
   return (await request<T>(path, options)).body;
 }
 
+/** Sends a change, and returns the body of the response. */
+export function send<T>(
+  path: string,
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<T> {
+  return get<T>(path, { method, headers, ...(body === undefined ? {} : { body }) });
+}
+
 interface ErrorBody {
   readonly type?: string;
   readonly message?: string;

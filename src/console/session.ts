@@ -63,6 +63,11 @@ export function definitionOf(collection: string): ResourceDefinition | undefined
   return session.value?.definitions[collection];
 }
 
+/** Returns what people call one resource of a collection. Several have an `s` at the end. */
+export function wordOf(collection: string): string {
+  return (definitionOf(collection)?.singular ?? '').replace(/^TSIG /, '');
+}
+
 export async function signIn(credentials: Readonly<Record<string, string>>): Promise<void> {
   const started = await get<Session>(PATH, { method: 'POST', body: credentials });
   const before = session.value?.caller;

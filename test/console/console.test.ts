@@ -113,10 +113,10 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await dialog.getByRole('checkbox', { name: /^reader/ }).uncheck();
     await dialog.getByRole('checkbox', { name: /^keymanager/ }).check();
     await dialog.getByText('Limit it to pools').click();
-    await dialog.getByLabel(/^Pools/).click();
     await dialog.getByLabel(/^Pools/).fill('edge');
-    await dialog.getByRole('option', { name: 'edge' }).click();
-    await dialog.getByRole('button', { name: 'Remove edge' }).waitFor();
+    await dialog.locator('option[value="edge"]').waitFor({ state: 'attached' });
+    await dialog.getByRole('button', { name: 'Add to Pools' }).click();
+    await dialog.getByRole('checkbox', { name: 'edge' }).waitFor();
     await dialog.getByLabel(/^Addresses/).fill('nowhere');
     await dialog.getByRole('button', { name: 'Create token' }).click();
     await dialog.getByText("'addresses").waitFor();
@@ -126,14 +126,12 @@ describe.skipIf(!hasChromium())('the web console', () => {
     const created = page.getByRole('dialog', { name: 'Token created: ci-web' });
     const token = (await created.getByText(/^tsigil_/).textContent()) ?? '';
     recordSecret(token);
-    await created.getByText('Example with curl').click();
-    await created.getByText('curl -H @-').waitFor();
     await page.keyboard.press('Escape');
     await created.getByText('You have not copied the token').waitFor();
     await created.getByRole('button', { name: 'Close without copying' }).click();
 
     await page.getByRole('heading', { name: 'ci-web' }).waitFor();
-    await page.getByText('Only the pool').waitFor();
+    await page.getByRole('link', { name: 'edge' }).waitFor();
     await page.getByText('192.0.2.0/24').waitFor();
     const { body } = await service.get('/v2/tokens?name=ci-web');
     const [stored] = body.tokens;
@@ -150,36 +148,26 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await expectAccessible(page);
   });
 
-  test('the last administrator is warned about, and deleting the token in use ends its sessions', async () => {
+  test('deleting the token in use is said to end its sessions, and ends them', async () => {
     const { id, token } = await createToken('ada', { roles: ['admin'] });
     const { page } = await enterWith(token, `tokens/${id}`);
-    await page.getByText('you are signed in with it').waitFor();
+    await page.getByText('You are signed in with it').waitFor();
     await page.getByRole('button', { name: 'Delete…' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('It is the last valid token of an administrator').waitFor();
-    await dialog.getByText(/\d+ sessions? of this console/).waitFor();
+    await dialog.getByText('its sessions of this console end: you are signed in with it').waitFor();
     await dialog.getByLabel(/Type/).fill('ada');
     await dialog.getByRole('button', { name: 'Delete token' }).click();
     await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
   });
 
-  test('tokens unused for 90 days are filtered, and who can read secrets is said in words', async () => {
+  test('tokens unused for 90 days are filtered, and the list names limits', async () => {
     const key = await createKey(service, 'read.example');
-    await createToken('sees', { roles: ['keymanager'] });
     await createToken('narrow', { roles: ['keymanager'], keys: [key.id] });
     const { page } = await enter('tokens?unused=90');
     await page.getByText('No token matches').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await page.getByText('Only 1 key').waitFor();
-    await page.getByRole('link', { name: 'Who can read secrets' }).click();
-    const tokens = page.getByRole('region', { name: 'Tokens' });
-    await tokens.getByRole('link', { name: 'sees' }).waitFor();
-    await page.getByText(/Everybody with the role keymanager/).waitFor();
     await expectAccessible(page);
-    await page.goto(`${service.url}/console/keys/${key.id}`);
-    await page.getByRole('link', { name: 'Who can read it' }).click();
-    await tokens.getByText('Only the key').waitFor();
-    await page.getByText('Of the key read.example').waitFor();
   });
 
   test('a key page leads to its records, with what each changed, and the record to its request', async () => {
@@ -221,14 +209,14 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await expectAccessible(page);
   });
 
-  test('the overview has the last changes, and asks for a second administrator', async () => {
+  test('the overview counts what is there, and asks for a second administrator', async () => {
     await createKey(service, 'changed.example');
     const { page } = await enter('');
-    const changes = page.getByRole('region', { name: 'Last changes' });
-    await changes.getByText('changed.example').waitFor();
     await page.getByText('Give a second administrator a token').first().waitFor();
-    await changes.getByRole('link', { name: 'All in audit' }).click();
-    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    const totals = page.getByRole('region', { name: 'What is there' });
+    await totals.getByText('0 of 0 name servers live').waitFor();
+    await totals.getByRole('link', { name: /^\d+ keys?$/ }).click();
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
   });
 });
 

@@ -50,7 +50,7 @@ const VIEWS: readonly View[] = [
   {
     name: 'overview',
     path: '',
-    ready: (page) => page.getByRole('heading', { name: 'Name servers' }).waitFor(),
+    ready: (page) => page.getByRole('region', { name: 'What is there' }).waitFor(),
   },
   {
     name: 'keys',
@@ -68,7 +68,7 @@ const VIEWS: readonly View[] = [
     async ready(page) {
       await page.getByRole('textbox', { name: 'Configuration' }).fill(NAMED_CONF);
       await page.getByRole('button', { name: 'Show what would change' }).click();
-      await page.getByText('Left in your configuration: 1').waitFor();
+      await page.getByText(/^Left in your configuration/).waitFor();
     },
   },
   {
@@ -154,7 +154,7 @@ const VIEWS: readonly View[] = [
     path: 'nameservers?q=ns1',
     async ready(page) {
       await page.getByRole('link', { name: 'ns1' }).click();
-      await page.getByText('there and verified').waitFor();
+      await page.getByText(/keys verified/).waitFor();
       await page.getByText('xfr-fra.example').first().waitFor();
     },
   },
@@ -209,13 +209,8 @@ const VIEWS: readonly View[] = [
     path: 'tokens?q=ci-edge',
     async ready(page) {
       await page.getByRole('link', { name: 'ci-edge' }).click();
-      await page.getByText('Only the pool').waitFor();
+      await page.getByText('192.0.2.0/24').waitFor();
     },
-  },
-  {
-    name: 'access',
-    path: 'tokens/access',
-    ready: (page) => page.getByText('Everybody with the role keymanager').waitFor(),
   },
   {
     name: 'audit',

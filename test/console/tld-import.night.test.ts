@@ -67,7 +67,6 @@ describe.skipIf(!hasChromium())('the import of top-level domains', () => {
     const { page } = await enter('tlds/import');
     const field = page.getByLabel('List', { exact: true });
     await field.fill('<html> <b>404</b> <a href="x">\n'.repeat(30));
-    await page.getByLabel('Format').selectOption('plain');
     await page.getByRole('button', { name: 'Show what would change' }).click();
     await page.getByRole('heading', { name: 'Nothing would change' }).waitFor();
     await page.getByText('30 refused').waitFor();
@@ -98,8 +97,6 @@ describe.skipIf(!hasChromium())('the import of top-level domains', () => {
   test.runIf(hasPublicSuffixList())('imports the Public Suffix List', async () => {
     const { page } = await enter('tlds/import');
     await page.getByLabel('Or a file').setInputFiles(PUBLIC_SUFFIX_LIST);
-    await page.getByText('Detected: Public Suffix List').waitFor({ state: 'attached' });
-    await page.getByLabel('Section').selectOption('all');
     await page.getByText('Remove them').click();
     await page.getByRole('button', { name: 'Show what would change' }).click();
     const apply = page.getByRole('button', { name: /^Apply/ });

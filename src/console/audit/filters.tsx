@@ -1,25 +1,7 @@
-import { SelectFilter, TextFilter } from '../parts/filters.tsx';
-import { visible } from '../parts/text.tsx';
+import { SelectFilter, TextFilter } from '../parts/inputs.tsx';
+import { capitalised, visible } from '../parts/text.tsx';
 import { query, setQuery } from '../router.ts';
-import { session } from '../session.ts';
-
-/** How a filter of the page becomes a filter of the request. */
-const SENT: Readonly<Record<string, (value: string) => Readonly<Record<string, string>>>> = {
-  actor: (value) => ({ actor_name: value }),
-  actor_id: (value) => ({ actor_id: value }),
-  action: (value) => ({ action: value.includes('*') ? value : `${value}*` }),
-  name: (value) => ({ resource_name: value }),
-  resource_type: (value) => ({ resource_type: value }),
-  resource_id: (value) => ({ resource_id: value }),
-  outcome: (value) => ({ outcome: value }),
-  request_id: (value) => ({ request_id: value }),
-  after: (value) => ({ after: value }),
-  before: (value) => ({ before: value }),
-  time: (value) => {
-    const hours = HOURS[value];
-    return hours === undefined ? {} : { after: hoursAgo(hours) };
-  },
-};
+import { session, wordOf } from '../session.ts';
 
 const HOURS: Readonly<Record<string, number>> = { '1h': 1, '1d': 24, '7d': 168, '30d': 720 };
 const HOUR_MS = 3_600_000;
@@ -31,13 +13,27 @@ function hoursAgo(hours: number): string {
   return new Date(minute - hours * HOUR_MS).toISOString().slice(0, 19);
 }
 
+/** What a link from another page asks for, which has no control of its own. */
+const LINKED = ['actor_id', 'resource_id', 'request_id', 'after', 'before'];
+
+/** How a filter of the page becomes a filter of the request, if that is not the same. */
+const SENT: Readonly<Record<string, (value: string) => Readonly<Record<string, string>>>> = {
+  actor: (value) => ({ actor_name: value }),
+  action: (value) => ({ action: value.includes('*') ? value : `${value}*` }),
+  name: (value) => ({ resource_name: value }),
+  time: (value) => ({ after: hoursAgo(HOURS[value] ?? 0) }),
+};
+
+const SAME = [...LINKED, 'resource_type', 'outcome'];
+
 /** Returns the parameters of the request for the filters in the address of the page. */
-export function requestOf(parameters: URLSearchParams): URLSearchParams {
+export function requestOf(parameters: URLSearchParams): string {
   const request = new URLSearchParams();
-  for (const [name, value] of parameters)
-    for (const [parameter, sent] of Object.entries(SENT[name]?.(value) ?? {}))
-      request.set(parameter, sent);
-  return request;
+  for (const [name, value] of parameters) {
+    const sent = SAME.includes(name) ? { [name]: value } : SENT[name]?.(value);
+    for (const [parameter, each] of Object.entries(sent ?? {})) request.set(parameter, each);
+  }
+  return request.toString();
 }
 
 const OUTCOMES = [
@@ -55,23 +51,11 @@ const TIMES = [
   ['30d', 'Last 30 days'],
 ] as const;
 
-/** What a link from another page asked for, which has no control of its own. */
-const LINKED: Readonly<Record<string, string>> = {
-  actor_id: 'Caller',
-  resource_id: 'Resource',
-  request_id: 'Request',
-  after: 'After',
-  before: 'Before',
-};
-
 export function AuditFilters() {
-  const types = Object.entries(session.value?.definitions ?? {}).map(
-    ([collection, { label }]) => [collection, label] as const,
+  const types = Object.keys(session.value?.definitions ?? {}).map(
+    (collection) => [collection, capitalised(wordOf(collection))] as const,
   );
-  const linked = Object.entries(LINKED).flatMap(([name, label]) => {
-    const value = query.value.get(name);
-    return value === null ? [] : [[name, label, value] as const];
-  });
+  const linked = LINKED.filter((name) => query.value.has(name));
   return (
     <>
       <div class="filters" role="search">
@@ -82,24 +66,18 @@ export function AuditFilters() {
         <SelectFilter name="outcome" label="Outcome" choices={OUTCOMES} />
         <SelectFilter name="time" label="Time" choices={TIMES} />
       </div>
-      {linked.length === 0 ? null : (
-        <div class="row">
-          {linked.map(([name, label, value]) => (
-            <span class="row small" key={name}>
-              <span>
-                {label} <bdi class="mono">{visible(value)}</bdi>
-              </span>
-              <button
-                type="button"
-                class="button text"
-                onClick={() => setQuery({ [name]: '', record: '' })}
-              >
-                Remove<span class="hidden"> this filter</span>
-              </button>
-            </span>
-          ))}
-        </div>
-      )}
+      {linked.map((name) => (
+        <p class="row small" key={name}>
+          Only {name} <bdi class="mono">{visible(query.value.get(name) ?? '')}</bdi>
+          <button
+            type="button"
+            class="button text"
+            onClick={() => setQuery({ [name]: '', record: '' })}
+          >
+            Remove<span class="hidden"> this filter</span>
+          </button>
+        </p>
+      ))}
     </>
   );
 }

@@ -1,5 +1,6 @@
+import type { Act } from '../parts/acts.tsx';
 import { Radios, type ControlProps } from '../parts/form.tsx';
-import { CreateResource, EditResource } from '../parts/resource-forms.tsx';
+import { CreateResource, editing } from '../parts/resource-forms.tsx';
 import { DEFAULT_POOL } from '../pools/default-pool.ts';
 import type { Key } from '../resources.ts';
 import { open, pageOf } from '../router.ts';
@@ -43,8 +44,6 @@ export function CreateKey({ onClose }: { onClose(): void }) {
   return (
     <CreateResource
       {...FORM}
-      title="New key"
-      action="Create key"
       values={{ algorithm: 'hmac-sha256', scope: 'POOL', resource_id: DEFAULT_POOL }}
       closed={{ heading: 'Use an existing secret', names: ['secret'] }}
       onClose={onClose}
@@ -53,14 +52,10 @@ export function CreateKey({ onClose }: { onClose(): void }) {
   );
 }
 
-export function EditKey(props: { keyData: Key; onClose(): void }) {
-  return (
-    <EditResource
-      {...FORM}
-      resource={props.keyData}
-      title="Edit key"
-      closed={{ heading: 'Replace the secret', names: ['secret'] }}
-      onClose={props.onClose}
-    />
-  );
+export function editingKey(resource: Key): Act {
+  return editing({
+    ...FORM,
+    resource,
+    closed: { heading: 'Replace the secret', names: ['secret'] },
+  });
 }

@@ -1,6 +1,6 @@
-import { changesOf, grantsFrom, zonesIn, type RightChange } from '../../domain/access/changes.ts';
+import { changesOf, grantsFrom, type RightChange } from '../../domain/access/changes.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { asRequestError, get, type RequestError } from '../requests.ts';
+import { asRequestError, get, send, type RequestError } from '../requests.ts';
 import type { Key, Pool, Zone } from '../resources.ts';
 import { readAll } from '../rows.ts';
 import { seesAllProjects } from '../session.ts';
@@ -21,8 +21,6 @@ export interface KeyImportPlan {
   readonly fresh: readonly KeyInFile[];
   /** The keys that the service has already, which stay as they are. */
   readonly known: readonly KeyInFile[];
-  /** The zones in which new keys have rights, but that are not in `zones`. */
-  readonly absent: readonly string[];
 }
 
 /** Compares a configuration with the service, and changes nothing. Throws `RequestError`. */
@@ -32,20 +30,14 @@ export async function planKeyImport(
   signal: AbortSignal,
 ): Promise<KeyImportPlan> {
   const present = await zonesOf(target, signal);
-  const zones = new Map(present.map(({ name, id }) => [comparisonForm(name), id]));
   const keys = await readAll<Key>('tsigkeys', {}, { signal });
   const names = new Set(keys.map(({ name }) => comparisonForm(name)));
-  const fresh = configuration.keys.filter(({ name }) => !names.has(name));
-  const rows = configuration.matrix?.rows ?? [];
-  const isFresh = new Set(fresh.map(({ name }) => name));
-  const granted = new Set(rows.flatMap((row) => (isFresh.has(row.key) ? row.zones : [])));
   return {
     configuration,
     target,
-    zones,
-    fresh,
+    zones: new Map(present.map(({ name, id }) => [comparisonForm(name), id])),
+    fresh: configuration.keys.filter(({ name }) => !names.has(name)),
     known: configuration.keys.filter(({ name }) => names.has(name)),
-    absent: [...granted].filter((name) => !zones.has(name)),
   };
 }
 
@@ -61,89 +53,66 @@ async function zonesOf(
   return readAll<Zone>('zones', { pool: pool.name }, { headers, signal });
 }
 
-/** Returns what the new keys may do in each zone, today and after the import. */
-export function rightsIn(
-  { configuration, fresh, zones }: KeyImportPlan,
-  createsZones: boolean,
-): readonly RightChange[] {
-  const { matrix } = configuration;
-  if (matrix === undefined) return [];
-  return fresh.flatMap(({ name: key }) =>
-    changesOf(matrix, key, (right) =>
-      zonesIn(matrix.rows, key, right).filter((name) => createsZones || zones.has(name)),
-    ),
-  );
+interface KeyRight extends Pick<RightChange, 'key' | 'right'> {
+  /** The zones in which the key has the right today. */
+  readonly zones: readonly string[];
 }
 
-/** A zone or a key of an import, with the reason if the service refused it. */
+/** Returns what the new keys may do today. */
+export function rightsIn({ configuration, fresh }: KeyImportPlan): readonly KeyRight[] {
+  const { matrix } = configuration;
+  if (matrix === undefined) return [];
+  return fresh
+    .flatMap(({ name }) => changesOf(matrix, name, () => []))
+    .map(({ key, right, before }) => ({ key, right, zones: before }))
+    .filter(({ zones }) => zones.length > 0);
+}
+
+/** A key of an import, with the reason if the service did not create it. */
 export interface Step {
-  readonly what: 'zone' | 'key';
   readonly name: string;
-  readonly error?: RequestError | undefined;
+  readonly error: RequestError | undefined;
 }
 
 /** The size of a request that every service accepts. */
 const ACCEPTED_BYTES = 90_000;
 
-const WITHOUT_SECRET = { 'Tsigil-Hide-Secrets': 'true' };
+const HEADERS = { 'Tsigil-Hide-Secrets': 'true' };
+
+/** Creates a key that opens what it opens in the configuration, and never more. */
+async function createKey(plan: KeyImportPlan, { name, key }: KeyInFile): Promise<void> {
+  const { configuration, target, zones } = plan;
+  const { matrix } = configuration;
+  const grants = matrix && grantsFrom(matrix.rows, name, zones);
+  // Only a PUT accepts many zones, and until then the key must open nothing.
+  const isLong = JSON.stringify(grants ?? '').length > ACCEPTED_BYTES;
+  const first = isLong ? [] : grants;
+  const body = Object.assign(first === undefined ? {} : { grants: first }, key, target);
+  const { id } = await send<Key>('v2/tsigkeys', 'POST', body, HEADERS);
+  if (isLong) await send(`v2/tsigkeys/${id}/grants`, 'PUT', { grants });
+}
 
 /**
- * Creates the absent zones, if the person wants that, and then the keys, one after another. A key
- * never opens more than in the configuration. Stops if the service cannot be reached or refuses the
- * session; `steps` then ends with that failure.
+ * Creates the keys, one after another. Stops if the service cannot be reached or refuses the
+ * session; the steps then end with that failure.
  */
 export async function importKeys(
   plan: KeyImportPlan,
-  createsZones: boolean,
-  progress: (made: readonly Step[]) => void,
+  progress: (made: number) => void,
   signal: AbortSignal,
 ): Promise<readonly Step[]> {
-  const { configuration, target, fresh, absent } = plan;
-  const zones = new Map(plan.zones);
-  const createZone = async (name: string) => {
-    const body = { name: `${name}.`, email: `hostmaster@${name}`, pool_id: target.resource_id };
-    const { id } = await get<Zone>('v2/zones', { method: 'POST', body });
-    zones.set(name, id);
-  };
-  const createKey = async ({ name, key }: KeyInFile) => {
-    const body = Object.assign({}, key, target);
-    const path = 'v2/tsigkeys';
-    const create = (given: object) =>
-      get<Key>(path, { method: 'POST', body: given, headers: WITHOUT_SECRET });
-    const { matrix } = configuration;
-    if (matrix === undefined) return create(body);
-    const grants = grantsFrom(matrix.rows, name, zones);
-    const whole = Object.assign({ grants }, body);
-    if (JSON.stringify(whole).length <= ACCEPTED_BYTES) return create(whole);
-    // Only a PUT accepts many zones, and until then the key must open nothing.
-    const { id } = await create(Object.assign({ grants: [] }, body));
-    return get(`${path}/${id}/grants`, { method: 'PUT', body: { grants } });
-  };
-  const work: readonly (Step & { run(): Promise<unknown> })[] = [
-    ...(createsZones ? absent : []).map(
-      (name) => ({ what: 'zone', name, run: () => createZone(name) }) as const,
-    ),
-    ...fresh.map(
-      (each) => ({ what: 'key', name: each.key.name, run: () => createKey(each) }) as const,
-    ),
-  ];
   const steps: Step[] = [];
-  for (const { what, name, run } of work) {
+  for (const each of plan.fresh) {
     if (signal.aborted) break;
-    let error: RequestError | undefined;
-    try {
-      await run();
-    } catch (failure) {
-      error = asRequestError(failure);
-    }
-    steps.push({ what, name, error });
-    progress(steps);
+    const error = await createKey(plan, each).then(() => undefined, asRequestError);
+    steps.push({ name: each.key.name, error });
+    progress(steps.length);
     if (error !== undefined && !isRefusal(error)) break;
   }
   return steps;
 }
 
-/** Returns whether the service refused this zone or key, and may accept the next one. */
+/** Returns whether the service refused this key, and may accept the next one. */
 function isRefusal({ status, type }: RequestError): boolean {
   return status >= 400 && status < 500 && status !== 429 && type !== 'unauthorized';
 }

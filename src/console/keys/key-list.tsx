@@ -1,7 +1,6 @@
-import { Collection, type Filter } from '../parts/collection.tsx';
-import { Algorithm, State } from '../parts/states.tsx';
-import type { Column } from '../parts/table.tsx';
-import { Ago, Name, Reference } from '../parts/text.tsx';
+import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
+import { State } from '../parts/states.tsx';
+import { Reference } from '../parts/text.tsx';
 import { get, type RequestOptions } from '../requests.ts';
 import type { Key, KeyState } from '../resources.ts';
 import { pageOf } from '../router.ts';
@@ -9,15 +8,6 @@ import { may } from '../session.ts';
 import { CreateKey } from './key-forms.tsx';
 
 const FILTERS: readonly Filter[] = [
-  {
-    parameter: 'scope',
-    label: 'Applies to',
-    choices: [
-      ['', 'Any'],
-      ['POOL', 'A pool'],
-      ['ZONE', 'A zone'],
-    ],
-  },
   {
     parameter: 'show',
     label: 'Show',
@@ -36,38 +26,32 @@ const MOST = 1000;
 
 type Row = Key & { readonly state?: string };
 
-/** Reads where the keys of a list are. */
-async function withStates(keys: readonly Row[], options: RequestOptions): Promise<readonly Row[]> {
-  const { states } = await get<{ states: KeyState[] }>('v2/tsigkeys/states', {
-    ...options,
-    method: 'POST',
-    body: { ids: keys.slice(0, MOST).map(({ id }) => id) },
-  });
-  const known = new Map(states.map(({ id, state }) => [id, { state }]));
-  return keys.map((key) => ({ ...key, ...known.get(key.id) }));
+/** Reads where keys are, and what is wrong with them. */
+export async function readStates(
+  ids: readonly string[],
+  options: RequestOptions,
+): Promise<readonly KeyState[]> {
+  const body = { ids: ids.slice(0, MOST) };
+  const sent = { ...options, method: 'POST', body };
+  return (await get<{ states: KeyState[] }>('v2/tsigkeys/states', sent)).states;
+}
+
+export function isMoving(state: string | undefined): boolean {
+  return ['pending', 'removing', 'spreading'].includes(state ?? '');
 }
 
 const FORM = {
-  complete: withStates,
-  isPending: ({ state = '' }: Row) => ['pending', 'removing'].includes(state),
+  complete: async (keys: readonly Row[], options: RequestOptions) => {
+    const ids = keys.map(({ id }) => id);
+    const known = new Map((await readStates(ids, options)).map(({ id, state }) => [id, { state }]));
+    return keys.map((key) => ({ ...key, ...known.get(key.id) }));
+  },
+  isPending: ({ state }: Row) => isMoving(state),
 };
 
-const COLUMNS: readonly Column<Row>[] = [
-  {
-    label: 'Name',
-    width: 34,
-    sort: 'name',
-    cell: ({ id, name }) => (
-      <a class="main-link cell" href={pageOf('keys', id)}>
-        <Name text={name} />
-      </a>
-    ),
-  },
-  {
-    label: 'Algorithm',
-    width: 17,
-    cell: ({ algorithm }) => <Algorithm name={algorithm} />,
-  },
+const COLUMNS: Columns<Row> = [
+  ['name', 34],
+  ['algorithm', 17],
   {
     label: 'Applies to',
     width: 24,
@@ -82,23 +66,15 @@ const COLUMNS: readonly Column<Row>[] = [
     width: 13,
     cell: ({ state }) => (state === undefined ? null : <State state={state} />),
   },
-  {
-    label: 'Created',
-    width: 12,
-    sort: 'created_at',
-    cell: ({ created_at: at }) => <Ago at={at} />,
-  },
+  ['created_at', 12],
 ];
 
 export function KeyList() {
   return (
     <Collection<Row>
       collection="tsigkeys"
-      title="Keys"
-      words={['key', 'keys']}
       columns={COLUMNS}
       filters={FILTERS}
-      create="New key"
       actions={
         may('tsigkeys:create') ? (
           <a class="button" href={pageOf('keys', 'import')}>
@@ -107,16 +83,11 @@ export function KeyList() {
         ) : null
       }
       empty={
-        <>
-          <p class="muted">
-            A key lets a secondary transfer zones, or a client update records. Create one and
-            install it on both sides; Tsigil delivers it to the name servers of its pool.
-          </p>
-          <p class="muted small">
-            Keys that you have already: <a href={pageOf('keys', 'import')}>import them</a> from the
-            configuration of a name server, or run <code>tsigil tsigkey import FILE</code>.
-          </p>
-        </>
+        <p class="muted">
+          A key lets a secondary transfer zones, or a client update records. Create one and install
+          it on both sides, or import those of a name server; Tsigil delivers them to the name
+          servers of their pool.
+        </p>
       }
       creation={(close) => <CreateKey onClose={close} />}
       form={FORM}

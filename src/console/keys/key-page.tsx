@@ -1,146 +1,92 @@
-import { useState } from 'preact/hooks';
 import { useLive } from '../live.ts';
-import { FurtherFacts, IdFact } from '../parts/fields.tsx';
-import { NotLive } from '../parts/notices.tsx';
-import { PageHead, reading, Section, useTitle } from '../parts/page.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { Lines } from '../parts/lines.tsx';
+import { PageHead, Section } from '../parts/page.tsx';
+import { deleting } from '../parts/resource-forms.tsx';
+import { ResourcePage } from '../parts/resource-page.tsx';
 import { Algorithm, State } from '../parts/states.tsx';
-import { Terms } from '../parts/terms.tsx';
-import { Ago, count, Name, Reference, sentence, visible } from '../parts/text.tsx';
-import { showToast } from '../parts/toasts.tsx';
+import { Ago, count, Name, Reference, References, sentence, visible } from '../parts/text.tsx';
 import type { Deliveries, Grants, Key, KeyState, Lifecycle, Uses } from '../resources.ts';
-import { get } from '../requests.ts';
-import { open, pageOf, query } from '../router.ts';
-import { may } from '../session.ts';
-import { DeleteKey } from './delete-key.tsx';
+import { pageOf, query } from '../router.ts';
+import { Consequences } from './consequences.tsx';
 import { Exports } from './exports.tsx';
-import { EditKey } from './key-forms.tsx';
-import { History } from '../parts/history.tsx';
+import { editingKey } from './key-forms.tsx';
+import { isMoving, readStates } from './key-list.tsx';
 import { Rotate } from './rotate.tsx';
 import { Rotation } from './rotation.tsx';
 import { Secret } from './secret.tsx';
-
-type Layer = 'edit' | 'delete' | 'export' | 'rotate' | undefined;
-
-const PENDING = ['pending', 'removing', 'spreading'];
 
 /** A key: its life, where it is live, what it opens, and who uses it. */
 export function KeyPage({ id }: { id: string }) {
   const base = `v2/tsigkeys/${id}`;
   const key = useLive<Key>(base);
   const life = useLive<Lifecycle>(`${base}/lifecycle`, ({ keys }) =>
-    keys.some(({ state }) => PENDING.includes(state)),
+    keys.some(({ state }) => isMoving(state)),
   );
-  const isRetired = life.data?.keys.some((each) => each.id === id && each.state === 'retired');
+  const own = life.data?.keys.find((each) => each.id === id);
   const state = useLive<KeyState | undefined>(
-    isRetired === true ? undefined : `${base}#state`,
-    (data) => data !== undefined && PENDING.includes(data.state),
-    async (_, isBackground, signal) => {
-      const body = await get<{ states: KeyState[] }>('v2/tsigkeys/states', {
-        method: 'POST',
-        body: { ids: [id] },
-        isBackground,
-        signal,
-      });
-      return body.states[0];
-    },
+    own?.state === 'retired' ? undefined : `${base}#state`,
+    (data) => isMoving(data?.state),
+    async (_, isBackground, signal) => (await readStates([id], { isBackground, signal }))[0],
   );
-  const [layer, setLayer] = useState<Layer>(query.peek().has('created') ? 'export' : undefined);
-  const name = key.data?.name ?? life.data?.keys.find((each) => each.id === id)?.name;
-  useTitle(name === undefined ? 'Key' : visible(name));
-  const crumb = { label: 'Keys', href: pageOf('keys') };
-  if (key.data === undefined || isRetired === true) {
-    if (isRetired === true && life.data !== undefined)
-      return (
+  const isNew = query.value.has('created');
+  if (own?.state === 'retired' && life.data !== undefined)
+    return (
+      <>
+        <PageHead title={own.name} isName crumb={{ label: 'Keys', href: pageOf('keys') }} />
+        <Rotation id={id} life={life.data} />
+      </>
+    );
+  return (
+    <ResourcePage
+      collection="tsigkeys"
+      live={key}
+      opened={isNew ? 'Export' : undefined}
+      acts={(data) => [
+        (own === undefined || own.state === 'active') && {
+          label: 'Rotate…',
+          right: 'tsigkeys:rotate',
+          isPrimary: true,
+          dialog: (close) => <Rotate keyData={data} onClose={close} />,
+        },
+        {
+          label: 'Export',
+          right: 'tsigkeys:reveal',
+          dialog: (close) => (
+            <Exports
+              id={id}
+              title={`${isNew ? 'Key created: ' : 'Export '}${data.name}`}
+              onClose={close}
+            />
+          ),
+        },
+        editingKey(data),
+        deleting('tsigkeys', data, {
+          isTyped: state.data?.state !== 'none',
+          text: <Consequences base={base} />,
+        }),
+      ]}
+      parts={({ scope }) => (
         <>
-          <PageHead title={<Name text={name ?? ''} isWhole />} crumb={crumb} />
-          <Rotation id={id} life={life.data} reload={life.reload} />
+          <Places base={base} />
+          <Clients base={base} />
+          <Opens base={base} scope={scope} />
         </>
-      );
-    return reading({ title: 'Key', crumb, live: key, what: 'the key' });
-  }
-  const close = () => setLayer(undefined);
-  const reload = () => {
-    key.reload();
-    life.reload();
-    state.reload();
-  };
-  return (
-    <>
-      <PageHead title={<Name text={key.data.name} isWhole />} crumb={crumb}>
-        <Actions life={life.data} id={id} onOpen={setLayer} />
-      </PageHead>
-      <div class="stack">
-        <NotLive error={key.error} asOf={key.asOf} reload={reload} />
-        <KeyFacts keyData={key.data} state={state.data} life={life.data} />
-        {life.data !== undefined && life.data.keys.length > 1 ? (
-          <Rotation id={id} life={life.data} reload={reload} />
-        ) : null}
-        <div class="columns">
-          <div class="stack">
-            <Places base={base} />
-            <Clients base={base} />
-          </div>
-          <div class="stack">
-            <Opens base={base} scope={key.data.scope} />
-            <History collection="tsigkeys" id={id} />
-          </div>
-        </div>
-      </div>
-      {layer === 'edit' ? <EditKey keyData={key.data} onClose={close} /> : null}
-      {layer === 'delete' ? (
-        <DeleteKey keyData={key.data} onClose={close} onDeleted={() => open(pageOf('keys'))} />
-      ) : null}
-      {layer === 'export' ? (
-        <Exports id={id} name={key.data.name} isNew={query.value.has('created')} onClose={close} />
-      ) : null}
-      {layer === 'rotate' ? (
-        <Rotate
-          keyData={key.data}
-          onClose={close}
-          onRotated={() => {
-            close();
-            showToast('Rotation started');
-            reload();
-          }}
-        />
-      ) : null}
-    </>
-  );
-}
-
-function Actions(props: { life: Lifecycle | undefined; id: string; onOpen(layer: Layer): void }) {
-  const { life, id, onOpen } = props;
-  const own = life?.keys.find((each) => each.id === id);
-  const isReplaced = own !== undefined && own.state !== 'active';
-  return (
-    <>
-      {may('tsigkeys:rotate') && !isReplaced ? (
-        <button type="button" class="button primary" onClick={() => onOpen('rotate')}>
-          Rotate…
-        </button>
-      ) : null}
-      {may('tsigkeys:reveal') ? (
-        <button type="button" class="button" onClick={() => onOpen('export')}>
-          Export
-        </button>
-      ) : null}
-      {may('tsigkeys:update') ? (
-        <button type="button" class="button" onClick={() => onOpen('edit')}>
-          Edit
-        </button>
-      ) : null}
-      {may('tsigkeys:delete') ? (
-        <button type="button" class="button" onClick={() => onOpen('delete')}>
-          Delete…
-        </button>
-      ) : null}
-    </>
+      )}
+    >
+      {(data) => (
+        <>
+          <KeyFacts keyData={data} state={state.data} life={life.data} />
+          {life.data !== undefined && life.data.keys.length > 1 ? (
+            <Rotation id={id} life={life.data} />
+          ) : null}
+        </>
+      )}
+    </ResourcePage>
   );
 }
 
 const WEAKNESSES: Readonly<Record<string, string>> = {
-  md5: 'hmac-md5 must not be used',
-  sha1: 'hmac-sha1 is weak',
   short: 'The secret is shorter than the output of the algorithm',
   published: 'Manuals print the secret, so anybody can sign with it',
   unusable: 'No name server can use the key: its name is no domain name, or its secret not base64',
@@ -152,69 +98,34 @@ function KeyFacts(props: {
   life: Lifecycle | undefined;
 }) {
   const { keyData, state, life } = props;
-  const { id, scope, resource_id: of, created_at: createdAt } = keyData;
-  const secret = (
-    <>
-      <Secret id={id} />
-      {may('tokens:list') ? (
-        <a class="small" href={`${pageOf('tokens', 'access')}?key=${id}`}>
-          Who can read it
-        </a>
-      ) : null}
-    </>
-  );
-  const algorithm = (
-    <>
-      <Algorithm name={keyData.algorithm} />
-      {(state?.weakness ?? []).map((word) => (
-        <p key={word} class="warn">
-          ! {WEAKNESSES[word] ?? word}
-        </p>
-      ))}
-    </>
-  );
-  const created = (
-    <>
-      <Ago at={createdAt} />
-      {state === undefined || state.secret_set_at === createdAt ? null : (
-        <span class="muted">
-          , secret set <Ago at={state.secret_set_at} />
-        </span>
-      )}
-    </>
-  );
-  const named = (text: string | null | undefined) =>
-    typeof text === 'string' ? <bdi>{visible(text)}</bdi> : null;
+  const { id, scope, resource_id: of, algorithm } = keyData;
+  const flaws = (state?.weakness ?? []).flatMap((word) => WEAKNESSES[word] ?? []);
   const collection = scope === 'POOL' ? 'pools' : 'zones';
+  const named = (text: string | null | undefined) => text && <bdi>{visible(text)}</bdi>;
+  const at = (time: string | null | undefined) => time && <Ago at={time} />;
   return (
-    <section class="panel" aria-label="The key">
-      <Terms
-        rows={[
-          ['Delivery', state === undefined ? '…' : <State state={state.state} />],
-          ['Algorithm', algorithm],
-          ['Secret', secret],
-          ['Applies to', <Reference collection={collection} id={of} withLabel />],
-          ['Owner', named(state?.owner)],
-          ['Purpose', named(life?.purpose)],
-          ['Created', created],
-          ['Should be replaced', state?.expires_at == null ? null : <Ago at={state.expires_at} />],
-        ]}
-      >
-        <FurtherFacts collection="tsigkeys" resource={keyData} shown={SHOWN} />
-        <IdFact id={id} />
-      </Terms>
-    </section>
+    <Facts
+      collection="tsigkeys"
+      resource={keyData}
+      rows={[
+        ['Delivery', state === undefined ? '…' : <State state={state.state} />],
+        ['Algorithm', <Algorithm name={algorithm} />],
+        ['Secret', <Secret id={id} />],
+        ['Weakness', flaws.length === 0 ? null : <b class="warn">! {flaws.join('. ')}</b>],
+        ['Applies to', <Reference collection={collection} id={of} withLabel />],
+        ['Owner', named(state?.owner)],
+        ['Purpose', named(life?.purpose)],
+        ['Secret set', at(state?.secret_set_at)],
+        ['Should be replaced', at(state?.expires_at)],
+      ]}
+      without={['algorithm', 'scope', 'resource_id']}
+    />
   );
 }
 
-const SHOWN = [
-  ...(['id', 'name', 'algorithm', 'scope'] as const),
-  ...(['resource_id', 'created_at', 'updated_at'] as const),
-];
-
 function Places({ base }: { base: string }) {
   const live = useLive<Deliveries>(`${base}/deliveries`, ({ servers }) =>
-    servers.some(({ state }) => PENDING.includes(state)),
+    servers.some(({ state }) => isMoving(state)),
   );
   return (
     <Section title="Where it is live" live={live}>
@@ -224,34 +135,37 @@ function Places({ base }: { base: string }) {
             Its pool has no name server, so the key is stored here and delivered nowhere.
           </p>
         ) : (
-          <ul class="needs">
-            {servers.map(({ name_server: name, state, verified_at: at, ...server }) => (
-              <li class="need" key={name}>
-                <State state={state} words=" " />
-                <span>
-                  <Name text={name} /> <span class="muted">{state}</span>
-                </span>
-                {state === 'delivered' ? (
-                  <span class="detail">
-                    Verified <Ago at={at} none="never" />
-                  </span>
-                ) : server.error === null ? null : (
-                  <span class="detail">
-                    <bdi>{sentence(server.error.message)}</bdi>
-                    {server.attempts > 0 ? ` Attempt ${server.attempts}` : ''}
-                    {server.next_attempt_at === null ? null : (
-                      <>
-                        , next <Ago at={server.next_attempt_at} />
-                      </>
-                    )}
-                  </span>
-                )}
-              </li>
-            ))}
-          </ul>
+          <Lines
+            lines={servers.map((server) => ({
+              key: server.name_server,
+              state: server.state,
+              text: (
+                <>
+                  <Name text={server.name_server} /> <span class="muted">{server.state}</span>
+                </>
+              ),
+              detail: <PlaceDetail server={server} />,
+            }))}
+          />
         )
       }
     </Section>
+  );
+}
+
+function PlaceDetail({ server }: { server: Deliveries['servers'][number] }) {
+  const { error, attempts, next_attempt_at: next } = server;
+  if (error === null)
+    return (
+      <>
+        Verified <Ago at={server.verified_at} none="never" />
+      </>
+    );
+  return (
+    <>
+      <bdi>{sentence(error.message)}</bdi> {count(attempts, 'attempt')}, next{' '}
+      <Ago at={next} none="soon" />
+    </>
   );
 }
 
@@ -263,34 +177,35 @@ function Clients({ base }: { base: string }) {
         servers.length === 0 ? (
           <p class="muted">No evidence: no name server has the key.</p>
         ) : (
-          <ul class="needs">
-            {servers.map(({ name_server: name, state, since, reason, uses }) => (
-              <li class="stack-s need-group" key={name}>
-                <p>
-                  <Name text={name} />{' '}
-                  <span class="muted">
-                    {state === 'unknown' ? (
-                      `No evidence: ${reason ?? 'its log is not read'}`
-                    ) : state === 'not_seen' ? (
-                      <>
-                        no use in its log since <Ago at={since} />
-                      </>
-                    ) : null}
+          <Lines
+            lines={servers.flatMap(({ name_server: name, state, since, reason, uses }) => [
+              {
+                key: name,
+                state,
+                text: <Name text={name} />,
+                detail: state === 'unknown' && `No evidence: ${reason ?? 'its log is not read'}`,
+                next: state === 'not_seen' && (
+                  <span class="detail">
+                    No use in its log since <Ago at={since} />
                   </span>
-                </p>
-                {uses.map((use) => (
-                  <p class="small row" key={`${use.address} ${use.operation} ${use.outcome}`}>
-                    <bdi class="mono">{visible(use.address)}</bdi>
-                    <span>{use.operation}</span>
-                    <State state={use.outcome} />
-                    <span class="muted">
-                      {count(use.count, 'time')}, last <Ago at={use.last_at} />
-                    </span>
-                  </p>
-                ))}
-              </li>
-            ))}
-          </ul>
+                ),
+              },
+              ...uses.map((use) => ({
+                key: `${name} ${use.address} ${use.operation} ${use.outcome}`,
+                state: use.outcome,
+                text: (
+                  <>
+                    <bdi class="mono">{visible(use.address)}</bdi> {use.operation} {use.outcome}
+                  </>
+                ),
+                detail: (
+                  <>
+                    {count(use.count, 'time')}, last <Ago at={use.last_at} />
+                  </>
+                ),
+              })),
+            ])}
+          />
         )
       }
     </Section>
@@ -312,14 +227,7 @@ function Opens({ base, scope }: { base: string; scope: Key['scope'] }) {
             {grants.map(({ rights, zones }) => (
               <li key={`${rights.join()} ${String(zones)}`}>
                 <b>{rights.join(' and ')}</b> in{' '}
-                {zones === 'all'
-                  ? all
-                  : zones.map((zone, index) => (
-                      <span key={zone}>
-                        {index === 0 ? '' : ', '}
-                        <Reference collection="zones" id={zone} />
-                      </span>
-                    ))}
+                {zones === 'all' ? all : <References collection="zones" ids={zones} />}
               </li>
             ))}
           </ul>

@@ -1,23 +1,20 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Denied, NotLoaded } from '../parts/notices.tsx';
-import { PageHead, useTitle } from '../parts/page.tsx';
+import { PageHead } from '../parts/page.tsx';
 import { pageOf } from '../router.ts';
 import { may } from '../session.ts';
 import type { ScreenProps } from '../shell/screen-props.ts';
 import { KeyList } from './key-list.tsx';
 import { KeyPage } from './key-page.tsx';
 
-export function Keys({ path }: ScreenProps) {
-  const [id] = path;
+export function Keys({ path: [id] }: ScreenProps) {
   if (id === undefined) return <KeyList />;
   return id === 'import' ? <Import /> : <KeyPage key={id} id={id} />;
 }
 
 /** The page of the import. It reads configurations with code that no other page needs. */
 function Import() {
-  const title = 'Import keys';
-  useTitle(title);
   const [loaded, setLoaded] = useState<{ readonly Content: ComponentType }>();
   useEffect(() => {
     if (!may('tsigkeys:create')) return;
@@ -28,7 +25,7 @@ function Import() {
   }, []);
   return (
     <>
-      <PageHead title={title} crumb={{ label: 'Keys', href: pageOf('keys') }} />
+      <PageHead title="Import keys" crumb={{ label: 'Keys', href: pageOf('keys') }} />
       <div class="stack">
         <Denied right="tsigkeys:create" what="Importing keys" />
         {loaded === undefined ? null : <loaded.Content />}

@@ -1,135 +1,141 @@
 import { useLive } from '../live.ts';
-import { Confirm, ConfirmDeletion } from '../parts/dialog.tsx';
-import { count, Names } from '../parts/text.tsx';
-import { request } from '../requests.ts';
+import { asking, type Act, type Question } from '../parts/acts.tsx';
+import { deleting, editing } from '../parts/resource-forms.tsx';
+import { count, Names, sentence } from '../parts/text.tsx';
+import { showToast } from '../parts/toasts.tsx';
+import { send } from '../requests.ts';
 import type { NameServer, OpeningKeys } from '../resources.ts';
-import { Held, type ActName } from './why.tsx';
+import { pageOf } from '../router.ts';
+import { FORM } from './new-server.tsx';
+import { Held } from './why.tsx';
 
-interface Act {
-  readonly title: string;
-  readonly action: string;
-  readonly done: string;
-  /** Whether the name of the server is typed first. */
-  readonly isDangerous: boolean;
-  text(server: NameServer): string;
-  run(server: NameServer): Promise<unknown>;
+/** Returns what can be done about a name server, the most urgent first. */
+export function actsOf(server: NameServer): readonly (Act | false)[] {
+  const { id, name, state, paused, error, held } = server;
+  const path = `v2/nameservers/${id}`;
+  const update = (label: string, question: Question) =>
+    asking(label, 'nameservers:update', question);
+  return [
+    state === 'held' &&
+      asking('Resume delivery…', 'nameservers:resume', {
+        title: 'Resume the delivery?',
+        action: 'Resume delivery',
+        text: (
+          <>
+            <p>
+              The name server becomes equal to the database. Keys that only it has stop working, and
+              keys that were revoked after the backup work again unless you delete them first.
+            </p>
+            {held === null ? null : <Held held={held} />}
+          </>
+        ),
+        path: 'v2/deliveries/resume',
+        body: { nameserver_id: id },
+        typed: name,
+        done: 'Delivery resumed',
+      }),
+    state === 'blocked' &&
+      update('Confirm the removal…', {
+        title: 'Remove these keys from it?',
+        action: 'Remove keys',
+        text: (
+          <p>
+            <bdi>{sentence((error ?? '').replace(/ To confirm this.*$/, ''))}</bdi> Requests with
+            the removed keys are refused from then on.
+          </p>
+        ),
+        path: `${path}/reconcile`,
+        body: { confirm: true },
+        typed: name,
+        done: 'The keys are being removed',
+      }),
+    {
+      label: 'Reconcile now',
+      right: 'nameservers:update',
+      run: async () => {
+        await send(`${path}/reconcile`, 'POST', {});
+        showToast('Reconciling: every key is compared and verified');
+      },
+    },
+    editing({ ...FORM, order: [], resource: Object.assign({ updated_at: null }, server) }),
+    { label: 'Set up', right: 'nameservers:update', href: pageOf('nameservers', id, 'setup') },
+    paused
+      ? update('Continue delivery…', { ...CONTINUE, path, body: { paused: false } })
+      : update('Pause delivery…', { ...PAUSE, path, body: { paused: true } }),
+    update('Release its keys…', {
+      title: 'Give its keys back to its operator?',
+      action: 'Release keys',
+      text: <Release server={server} />,
+      path: `${path}/release`,
+      typed: name,
+      done: 'The keys on it are no longer from Tsigil',
+    }),
+    deleting('nameservers', server, {
+      isTyped: server.keys_wanted > 0,
+      text: <Consequences server={server} />,
+    }),
+  ];
 }
 
-const send = (path: string, method: string, body: object) => request(path, { method, body });
+const CONTINUE = {
+  title: 'Continue the delivery?',
+  action: 'Continue delivery',
+  text: (
+    <p>
+      The next pass makes the name server equal to the database: it adds and changes keys, and
+      removes the deleted ones.
+    </p>
+  ),
+  method: 'PATCH',
+  isDangerous: false,
+  done: 'Delivery continues',
+} as const;
 
-const ACTS: Readonly<Record<ActName, Act>> = {
-  pause: {
-    title: 'Pause the delivery?',
-    action: 'Pause delivery',
-    done: 'Delivery paused',
-    isDangerous: false,
-    text: () =>
-      'The name server keeps the keys that it has. New keys, changes and deletions wait until you continue, so a deleted key works on it until then.',
-    run: ({ id }) => send(`v2/nameservers/${id}`, 'PATCH', { paused: true }),
-  },
-  continue: {
-    title: 'Continue the delivery?',
-    action: 'Continue delivery',
-    done: 'Delivery continues',
-    isDangerous: false,
-    text: () =>
-      'The next pass makes the name server equal to the database: it adds and changes keys, and removes the deleted ones.',
-    run: ({ id }) => send(`v2/nameservers/${id}`, 'PATCH', { paused: false }),
-  },
-  release: {
-    title: 'Give its keys back to its operator?',
-    action: 'Release keys',
-    done: 'The keys on it are no longer from Tsigil',
-    isDangerous: true,
-    text: ({ name, driver }) =>
-      `The delivery is paused, and its keys stay on it as they are, also if they are changed or deleted here. ${
-        driver === 'powerdns'
-          ? ''
-          : `Its configuration goes on including the file of Tsigil; to move the keys to a file of yours first, run on its host: tsigil nameserver release ${name} --write`
-      }`,
-    run: ({ id }) => request(`v2/nameservers/${id}/release`, { method: 'POST' }),
-  },
-  resume: {
-    title: 'Resume the delivery?',
-    action: 'Resume delivery',
-    done: 'Delivery resumed',
-    isDangerous: true,
-    text: () =>
-      'The name server becomes equal to the database. Keys that only it has stop working, and keys that were revoked after the backup work again unless you delete them first.',
-    run: ({ id }) => send('v2/deliveries/resume', 'POST', { nameserver_id: id }),
-  },
-  confirm: {
-    title: 'Remove these keys from it?',
-    action: 'Remove keys',
-    done: 'The keys are being removed',
-    isDangerous: true,
-    text: ({ error }) =>
-      `${(error ?? '').replace(/ To confirm this.*$/, '.').replace('..', '.')} Requests with the removed keys are refused from then on.`,
-    run: ({ id }) => send(`v2/nameservers/${id}/reconcile`, 'POST', { confirm: true }),
-  },
-};
+const PAUSE = {
+  title: 'Pause the delivery?',
+  action: 'Pause delivery',
+  text: (
+    <p>
+      The name server keeps the keys that it has. New keys, changes and deletions wait until you
+      continue, so a deleted key works on it until then.
+    </p>
+  ),
+  method: 'PATCH',
+  isDangerous: false,
+  done: 'Delivery paused',
+} as const;
 
-export function ActDialog(props: {
-  name: ActName;
-  server: NameServer;
-  onClose(): void;
-  onDone(text: string): void;
-}) {
-  const { name, server, onClose, onDone } = props;
-  const act = ACTS[name];
+function Release({ server: { name, driver } }: { server: NameServer }) {
   return (
-    <Confirm
-      title={act.title}
-      action={act.action}
-      isDangerous={act.isDangerous}
-      typed={act.isDangerous ? server.name : undefined}
-      run={async () => {
-        await act.run(server);
-        onDone(act.done);
-      }}
-      onClose={onClose}
-    >
+    <>
       <p>
-        <bdi>{act.text(server)}</bdi>
+        The delivery is paused, and its keys stay on it as they are, also if they are changed or
+        deleted here.
       </p>
-      {name === 'resume' && server.held !== null ? <Held held={server.held} /> : null}
-    </Confirm>
+      {driver === 'powerdns' ? null : (
+        <p>
+          Its configuration goes on including the file of Tsigil; to move the keys to a file of
+          yours first, run on its host: <code>tsigil nameserver release {name} --write</code>
+        </p>
+      )}
+    </>
   );
 }
 
-/** Deletes a name server, after it said which keys nobody manages on it any more. */
-export function DeleteServer(props: { server: NameServer; onClose(): void; onDeleted(): void }) {
-  const { server, onClose, onDeleted } = props;
-  const base = `v2/nameservers/${server.id}`;
-  const { data } = useLive<OpeningKeys>(`${base}/tsigkeys`);
-  const hasKeys = server.keys_wanted > 0;
+/** Says which keys nobody manages on a name server any more. */
+function Consequences({ server }: { server: NameServer }) {
+  const { keys_wanted: wanted } = server;
+  const { data } = useLive<OpeningKeys>(`v2/nameservers/${server.id}/tsigkeys`);
+  const names = data?.keys.map(({ name }) => name) ?? [];
   return (
-    <ConfirmDeletion
-      name={server.name}
-      action="Delete name server"
-      isTyped={hasKeys}
-      run={async () => {
-        await request(base, { method: 'DELETE' });
-        onDeleted();
-      }}
-      onClose={onClose}
-    >
-      {hasKeys ? (
-        <>
-          <p>
-            Tsigil loses {count(server.keys_wanted, 'key')} on it:{' '}
-            {data === undefined ? null : (
-              <Names names={data.keys.map(({ name }) => name)} of={server.keys_wanted} />
-            )}
-            .
-          </p>
-          <p>
-            They stay on the name server and go on working there, and no later change, rotation or
-            deletion reaches it.
-          </p>
-        </>
-      ) : (
+    <>
+      {wanted === 0 ? (
         <p>It has no key of Tsigil. Deleting it cannot be undone.</p>
+      ) : (
+        <p>
+          Tsigil loses {count(wanted, 'key')} on it: <Names names={names} of={wanted} />. They go on
+          working there, and no later change, rotation or deletion reaches it.
+        </p>
       )}
       {server.delivery === 'service' ? (
         <p class="muted">
@@ -137,6 +143,6 @@ export function DeleteServer(props: { server: NameServer; onClose(): void; onDel
           registers it again.
         </p>
       ) : null}
-    </ConfirmDeletion>
+    </>
   );
 }

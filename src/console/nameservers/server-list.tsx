@@ -1,40 +1,19 @@
 import { useEffect } from 'preact/hooks';
-import { Collection, type Filter } from '../parts/collection.tsx';
-import { State } from '../parts/states.tsx';
-import type { Column } from '../parts/table.tsx';
-import { Ago, Name, Reference } from '../parts/text.tsx';
+import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
 import type { NameServer } from '../resources.ts';
 import { open, pageOf } from '../router.ts';
 import { KeysLine } from './keys-line.tsx';
 import { titleOf } from './titles.ts';
 
+const DRIVERS = ['bind', 'knot', 'nsd', 'powerdns'].map((name) => [name, titleOf(name)] as const);
+
 const FILTERS: readonly Filter[] = [
-  {
-    parameter: 'driver',
-    label: 'Program',
-    choices: [
-      ['', 'Any'],
-      ...['bind', 'knot', 'nsd', 'powerdns'].map((driver) => [driver, titleOf(driver)] as const),
-    ],
-  },
+  { parameter: 'driver', label: 'Program', choices: [['', 'Any'], ...DRIVERS] },
 ];
 
-const COLUMNS: readonly Column<NameServer>[] = [
-  {
-    label: 'Name',
-    width: 18,
-    sort: 'name',
-    cell: ({ id, name }) => (
-      <a class="main-link cell" href={pageOf('nameservers', id)}>
-        <Name text={name} />
-      </a>
-    ),
-  },
-  {
-    label: 'State',
-    width: 13,
-    cell: ({ state }) => <State state={state} words={state} />,
-  },
+const COLUMNS: Columns<NameServer> = [
+  ['name', 18],
+  ['state', 13],
   {
     label: 'Keys',
     width: 33,
@@ -44,33 +23,18 @@ const COLUMNS: readonly Column<NameServer>[] = [
       </span>
     ),
   },
-  {
-    label: 'Pool',
-    width: 14,
-    cell: ({ pool_id: id }) => (
-      <span class="cell">
-        <Reference collection="pools" id={id} />
-      </span>
-    ),
-  },
+  ['pool_id', 14],
   { label: 'Program', width: 10, cell: ({ driver }) => titleOf(driver) },
-  {
-    label: 'Last applied',
-    width: 12,
-    sort: 'applied_at',
-    cell: ({ applied_at: at }) => <Ago at={at} none="never" />,
-  },
+  ['applied_at', 12],
 ];
 
 export function ServerList() {
   return (
     <Collection<NameServer>
       collection="nameservers"
-      title="Name servers"
       columns={COLUMNS}
       filters={FILTERS}
       form={{ isPending: ({ state }) => state === 'pending' }}
-      create="Add a name server"
       empty={
         <p class="muted">
           Without one, keys are stored here and delivered nowhere. Tsigil puts each key of a pool on

@@ -1,98 +1,47 @@
-import { useEffect, useState } from 'preact/hooks';
-import { Problem } from '../parts/notices.tsx';
+import { useLive } from '../live.ts';
+import { Terms } from '../parts/facts.tsx';
+import { Grid } from '../parts/grid.tsx';
+import { Reading } from '../parts/page.tsx';
 import { Ago, count, Names, sentence, visible } from '../parts/text.tsx';
-import { asRequestError, get, type RequestError } from '../requests.ts';
+import { get } from '../requests.ts';
 import type { NameServer, Requirement } from '../resources.ts';
 import { may, session } from '../session.ts';
+import { TROUBLES } from './titles.ts';
 
-const TITLES: Readonly<Record<string, string>> = {
-  failed: 'Keys cannot be delivered',
-  open: 'It accepts requests that are not signed',
-  drifted: 'Another program changed its keys',
-  prepared: 'Its file is complete, and not loaded yet',
-  blocked: 'A change would remove most of its keys',
-  held: 'Delivery is held',
-  paused: 'Delivery is paused',
-};
+/** What a name server answered, what that means, and what to do. */
+export function Answer({ server }: { server: NameServer }) {
+  const { error, error_code: code, attempts, next_attempt_at: next } = server;
+  const fault = session.value?.faults[code ?? ''];
+  return (
+    <Terms
+      rows={[
+        ['What was answered', error === null ? null : <bdi>{sentence(error)}</bdi>],
+        ['What it means', fault?.reason],
+        ['What to do', fault?.remedy],
+        ['Failed attempts', attempts === 0 ? null : attempts],
+        ['Next attempt', next === null ? null : <Ago at={next} />],
+      ]}
+    />
+  );
+}
 
-/** What a person can do about a state. */
-export type ActName = 'pause' | 'continue' | 'release' | 'resume' | 'confirm';
-
-/** Why a name server is not live: what was asked, what was answered, and what to do. */
-export function Why(props: { server: NameServer; onAct(name: ActName): void }) {
-  const { server, onAct } = props;
-  const { state, error_code: code, error } = server;
-  const title = TITLES[state] ?? (code === null ? undefined : 'The last attempt failed');
+/** Why a name server is not live, and what the service asks of it now. */
+export function Why({ server }: { server: NameServer }) {
+  const { id, state, error_code: code, held } = server;
+  const title = TROUBLES[state] ?? (code === null ? undefined : 'The last attempt failed');
   if (title === undefined) return null;
-  const fault = code === null ? undefined : session.value?.faults[code];
-  const isBad = state === 'failed' || state === 'open' || TITLES[state] === undefined;
+  const isBad = state === 'failed' || state === 'open' || TROUBLES[state] === undefined;
   return (
     <section class={`alert ${isBad ? 'bad' : 'warn'}`} aria-label="Why">
       <h2>
         {isBad ? '✕' : '!'} {title}
       </h2>
-      <dl class="facts">
-        {error === null ? null : (
-          <>
-            <dt>What was answered</dt>
-            <dd>
-              <bdi>{sentence(error)}</bdi>
-            </dd>
-          </>
-        )}
-        {fault === undefined ? null : (
-          <>
-            <dt>What it means</dt>
-            <dd>{fault.reason}</dd>
-            <dt>What to do</dt>
-            <dd>{fault.remedy}</dd>
-          </>
-        )}
-        {server.attempts === 0 ? null : (
-          <>
-            <dt>Attempts</dt>
-            <dd>
-              {server.attempts} failed
-              {server.next_attempt_at === null ? null : (
-                <>
-                  , the next <Ago at={server.next_attempt_at} />
-                </>
-              )}
-            </dd>
-          </>
-        )}
-      </dl>
-      {server.held === null ? null : <Held held={server.held} />}
-      <Acts state={state} onAct={onAct} />
+      <Answer server={server} />
+      {held === null ? null : <Held held={held} />}
       {may('nameservers:check') && state !== 'paused' ? (
-        <Checks key={`${state} ${String(code)}`} id={server.id} />
+        <Checks key={`${state} ${String(code)}`} id={id} />
       ) : null}
     </section>
-  );
-}
-
-const ACTS: Readonly<Record<string, readonly [ActName, string, right: string]>> = {
-  held: ['resume', 'Resume delivery…', 'nameservers:resume'],
-  blocked: ['confirm', 'Confirm the removal…', 'nameservers:update'],
-  paused: ['continue', 'Continue delivery…', 'nameservers:update'],
-};
-
-function Acts({ state, onAct }: { state: string; onAct(name: ActName): void }) {
-  const act = ACTS[state];
-  if (act === undefined) return null;
-  const [name, label, right] = act;
-  if (!may(right))
-    return (
-      <p class="hint">
-        This needs the right <code>{right}</code>.
-      </p>
-    );
-  return (
-    <div class="row">
-      <button type="button" class="button" onClick={() => onAct(name)}>
-        {label}
-      </button>
-    </div>
   );
 }
 
@@ -119,61 +68,29 @@ export function Held({ held }: { held: NonNullable<NameServer['held']> }) {
   );
 }
 
-/** What the service asks of the name server now, with the answers. It changes nothing. */
+/** What the service asks of the name server, with the answers. It changes nothing. */
 function Checks({ id }: { id: string }) {
-  const [shown, setShown] = useState<readonly Requirement[]>();
-  const [error, setError] = useState<RequestError>();
-  const [turn, setTurn] = useState(0);
-  useEffect(() => {
-    const abort = new AbortController();
-    const read = async () => {
-      try {
-        const options = { isBackground: turn === 0, signal: abort.signal };
-        const path = `v2/nameservers/${id}/check`;
-        setShown((await get<{ requirements: Requirement[] }>(path, options)).requirements);
-        setError(undefined);
-      } catch (failure) {
-        if (!abort.signal.aborted) setError(asRequestError(failure));
-      }
-    };
-    void read();
-    return () => abort.abort();
-  }, [id, turn]);
-  const unmet = shown?.filter(({ ok }) => !ok) ?? [];
+  const live = useLive<readonly Requirement[]>(
+    `v2/nameservers/${id}/check`,
+    undefined,
+    async (path, isBackground, signal) =>
+      (await get<{ requirements: Requirement[] }>(path, { isBackground, signal })).requirements,
+  );
+  if (live.data === undefined) return <Reading live={live} what="what it answers" />;
   return (
-    <>
-      {shown === undefined ? null : (
-        <table class="wrap stacked" aria-label="What was asked now">
-          <thead>
-            <tr>
-              <th scope="col">What was asked</th>
-              <th scope="col">What was answered</th>
-              <th scope="col">What to do</th>
-            </tr>
-          </thead>
-          <tbody>
-            {[...unmet, ...shown.filter(({ ok }) => ok)].map((each) => (
-              <tr key={each.requirement}>
-                <td>
-                  <bdi>{visible(each.requirement)}</bdi>
-                </td>
-                <td>
-                  <span class={each.ok ? 'ok' : 'bad'}>{each.ok ? '✓ Yes' : '✕ No'}</span>{' '}
-                  {each.problem === null ? null : <bdi>{sentence(each.problem)}</bdi>}
-                </td>
-                <td>{each.hint === null ? null : <bdi>{sentence(each.hint)}</bdi>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      {error === undefined ? null : <Problem error={error} />}
-      <div class="row">
-        <button type="button" class="button" onClick={() => setTurn((count) => count + 1)}>
-          Check again
-        </button>
-        <span class="hint">A check changes nothing.</span>
-      </div>
-    </>
+    <Grid
+      label="What was asked now"
+      heads={['What was asked', 'What was answered', 'What to do']}
+      rows={live.data
+        .toSorted((one, other) => Number(one.ok) - Number(other.ok))
+        .map(({ requirement, ok, problem, hint }) => [
+          <bdi>{visible(requirement)}</bdi>,
+          <>
+            <span class={ok ? 'ok' : 'bad'}>{ok ? '✓ Yes' : '✕ No'}</span>{' '}
+            {problem === null ? null : <bdi>{sentence(problem)}</bdi>}
+          </>,
+          hint === null ? null : <bdi>{sentence(hint)}</bdi>,
+        ])}
+    />
   );
 }

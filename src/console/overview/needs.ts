@@ -1,141 +1,92 @@
+import { TROUBLES } from '../nameservers/titles.ts';
 import { count } from '../parts/text.tsx';
 import type { Status } from '../resources.ts';
-import { pageOf } from '../router.ts';
+import { BASE, pageOf } from '../router.ts';
 import { waitText } from '../rotation-waits.ts';
 
 /** Something that needs a person, with the page or the command that helps. */
 export interface Need {
-  readonly look: 'bad' | 'warn' | 'busy';
+  /** The state that it looks like. */
+  readonly state: 'failed' | 'drifted' | 'pending' | 'live' | 'paused';
   readonly text: string;
   readonly detail?: string | undefined;
   readonly href?: string;
   readonly run?: string;
 }
 
-/** What the state of a name server means, after its name. */
-const TROUBLES: Readonly<Record<string, string>> = {
-  failed: 'cannot be updated',
-  pending: 'has waited for a change for more than a minute',
-  drifted: 'was changed by another program',
-  blocked: 'waits for somebody to confirm the removal of keys',
-  prepared: 'has the keys, but its configuration does not include them yet',
-  live: 'reports an error',
-};
-
 type Server = NonNullable<Status['nameservers']>['servers'][number];
+
+/** How a name server looks, by its state. */
+const LOOKS: Readonly<Record<string, Need['state']>> = {
+  failed: 'failed',
+  open: 'failed',
+  pending: 'pending',
+};
 
 /** Open name servers come first, and held ones last. */
 const RANKS: Readonly<Record<string, number>> = { open: -1, held: 1 };
 
+const OUTSIDE = 'zones?all=1&outside_tlds=true';
+
+/** What is counted: where, how it looks, what it is, and where to go. The paths are of the console. */
+const COUNTS = [
+  ['tsigkeys', 'expiring', 'drifted', 'key', 'to be replaced within 14 days', 'keys'],
+  ['tsigkeys', 'old', 'drifted', 'key', 'with a secret older than a year', 'keys'],
+  ['tsigkeys', 'published', 'failed', 'key', 'with a secret that manuals print', 'keys?show=weak'],
+  ['tsigkeys', 'weak', 'drifted', 'weak key', '', 'keys?show=weak'],
+  ['tsigkeys', 'unusable', 'drifted', 'key', 'that no name server can use', 'keys?show=unusable'],
+  ['tsigkeys', 'orphaned', 'drifted', 'key', 'without pool or zone', 'keys?show=orphaned'],
+  ['encryption', 'clear_text', 'failed', 'secret', 'stored in clear text', 'status'],
+  ['encryption', 'unreadable', 'failed', 'secret', 'that cannot be decrypted', 'verify'],
+  ['encryption', 'lost', 'failed', 'secret', 'lost with the master key', 'status'],
+  ['zones', 'outside_tlds', 'drifted', 'zone', 'outside the top-level domains', OUTSIDE],
+] as const;
+
 /** Returns what needs a person, the most urgent first. */
 export function needsOf(status: Status): readonly Need[] {
-  const { nameservers, tsigkeys: keys, encryption, backup, tokens, zones } = status;
+  const { nameservers, tsigkeys, backup, tokens } = status;
   const failing = new Set(nameservers?.failing.map(({ name }) => name));
   const troubled = nameservers?.servers.filter(({ name }) => failing.has(name)) ?? [];
   const rank = ({ state }: Server) => RANKS[state] ?? 0;
   const needs = troubled.toSorted((one, other) => rank(one) - rank(other)).map(ofServer);
-  for (const { id, name, reason, who } of keys?.waiting ?? [])
+  for (const { id, name, ...waiting } of tsigkeys?.waiting ?? [])
     needs.push({
-      look: 'busy',
+      state: 'pending',
       text: `The rotation of ${name} waits`,
-      detail: waitText({ reason, who }),
+      detail: waitText(waiting),
       href: pageOf('keys', id),
     });
-  const add = (
-    look: Need['look'],
-    number: number | undefined,
-    noun: string,
-    text: string,
-    next: Partial<Need>,
-  ) => {
-    if (number !== undefined && number > 0)
-      needs.push({ look, text: `${count(number, noun)} ${text}`, ...next });
-  };
-  const list = pageOf('keys');
-  const rotate = 'Rotate a key to replace its secret without an outage.';
-  add('warn', keys?.expiring, 'key', 'to be replaced within 14 days', {
-    detail: rotate,
-    href: list,
-  });
-  add('warn', keys?.old, 'key', 'with a secret older than a year', { detail: rotate, href: list });
-  add('bad', keys?.published, 'key', 'with a secret that manuals print', {
-    href: `${list}?show=weak`,
-  });
-  add(
-    'warn',
-    (keys?.weak ?? 0) - (keys?.published ?? 0),
-    'key',
-    'with a weak algorithm or a short secret',
-    { href: `${list}?show=weak` },
-  );
-  add('warn', keys?.unusable, 'key', 'that no name server can use', {
-    href: `${list}?show=unusable`,
-  });
-  add('warn', keys?.orphaned, 'key', 'without an existing pool or zone', {
-    href: `${list}?show=orphaned`,
-  });
-  add('bad', encryption?.clear_text, 'secret', 'stored in clear text', {
-    run: 'tsigil encryption status',
-  });
-  add('bad', encryption?.unreadable, 'secret', 'that cannot be decrypted', {
-    run: 'tsigil encryption verify',
-  });
-  add('bad', encryption?.lost, 'secret', 'lost with the master key', {
-    run: 'tsigil encryption status',
-  });
+  const weak = (tsigkeys?.weak ?? 0) - (tsigkeys?.published ?? 0);
+  const counted = { ...status, tsigkeys: { ...tsigkeys, weak } };
+  for (const [section, member, state, noun, text, next] of COUNTS) {
+    const numbers: Readonly<Record<string, unknown>> = counted[section] ?? {};
+    const number = Number(numbers[member] ?? 0);
+    if (number === 0) continue;
+    const to =
+      section === 'encryption' ? { run: `tsigil encryption ${next}` } : { href: BASE + next };
+    needs.push({ state, text: `${count(number, noun)} ${text}`.trim(), ...to });
+  }
   if (backup?.last_at === null)
+    needs.push({ state: 'drifted', text: 'No backup was written', run: 'tsigil backup FILE' });
+  for (const { name, expires_at: at } of tokens?.expiring ?? [])
     needs.push({
-      look: 'warn',
-      text: 'No backup was written',
-      detail: 'The service knows only those that its own command writes.',
-      run: 'tsigil backup FILE',
+      state: 'drifted',
+      text: `The token ${name} expires on ${at.slice(0, 10)}`,
+      href: pageOf('tokens'),
     });
-  const expiring = tokens?.expiring ?? [];
-  add('warn', expiring.length, 'token', 'to be replaced within 14 days', {
-    detail: expiring
-      .slice(0, 3)
-      .map(({ name, expires_at: at }) => `${name} expires on ${at.slice(0, 10)}`)
-      .join(', '),
-    href: pageOf('tokens'),
-  });
-  add('warn', zones?.outside_tlds ?? 0, 'zone', 'outside the top-level domains', {
-    href: `${pageOf('zones')}?all=1&outside_tlds=true`,
-  });
   return needs;
 }
 
 function ofServer(server: Server): Need {
-  const { id, name, state, error, keys_wanted: wanted, keys_live: live } = server;
-  const href = pageOf('nameservers', id);
-  const { held, pending_since: since } = server;
-  if (state === 'open')
-    return {
-      look: 'bad',
-      text: `${name} accepts requests that are not signed`,
-      detail: error ?? 'Anybody can transfer or update its zones.',
-      href,
-    };
-  if (state === 'held')
-    return {
-      look: 'warn',
-      text: `Delivery to ${name} is held`,
-      detail:
-        held === null
-          ? (error ?? undefined)
-          : `Resuming adds ${held.added}, removes ${held.removed} and changes ${held.changed} keys.`,
-      href,
-    };
-  const looks = { failed: 'bad', pending: 'busy' } as const;
-  const missing = wanted > live ? `, ${count(wanted - live, 'key')} not delivered` : '';
+  const { id, name, state, error, held, keys_wanted: wanted, keys_live: live } = server;
+  const late = `${count(wanted - live, 'key')} not delivered`;
+  const resuming =
+    held && `Resuming adds ${held.added}, removes ${held.removed} and changes ${held.changed} keys`;
   return {
-    look: state === 'failed' || state === 'pending' ? looks[state] : 'warn',
-    text: `${name} ${TROUBLES[state] ?? `is ${state}`}${missing}`,
-    detail:
-      error ??
-      (since === null
-        ? undefined
-        : `A change waits since ${since.slice(0, 16).replace('T', ' ')} UTC.`),
-    href,
+    state: LOOKS[state] ?? 'drifted',
+    text: `${name}: ${TROUBLES[state] ?? `It is ${state}`}`,
+    detail: error ?? resuming ?? (wanted > live ? late : undefined),
+    href: pageOf('nameservers', id),
   };
 }
 

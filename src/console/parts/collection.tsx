@@ -1,37 +1,37 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { FieldDefinition } from '../definitions.ts';
-import { query, setQuery } from '../router.ts';
+import type { FieldDefinition, ResourceDefinition } from '../definitions.ts';
+import { pageOf, query, setQuery } from '../router.ts';
 import { useRows, type ListForm, type Row } from '../rows.ts';
-import { definitionOf, may } from '../session.ts';
-import { ShownValue } from './fields.tsx';
-import { SelectFilter, TextFilter } from './filters.tsx';
+import { definitionOf, may, wordOf } from '../session.ts';
+import { ShownValue } from './facts.tsx';
+import { SelectFilter, TextFilter, type Option } from './inputs.tsx';
 import { Denied } from './notices.tsx';
-import { PageHead, useTitle } from './page.tsx';
-import { List, type Column, type Words } from './table.tsx';
-import { visible } from './text.tsx';
+import { PageHead } from './page.tsx';
+import { List, type Column } from './table.tsx';
+import { capitalised, Name, PAGES, visible } from './text.tsx';
 
 /** A choice above a list. Its value is a parameter in the address of the page. */
 export interface Filter {
   readonly parameter: string;
   readonly label: string;
-  readonly choices: readonly (readonly [value: string, text: string])[];
+  readonly choices: readonly Option[];
   /** The parameters of the request. Absent: the parameter itself. */
   send?(value: string): Readonly<Record<string, string>>;
 }
 
+/** A column, or the name of the field that it shows, with its width in percent. */
+export type Columns<T> = readonly (Column<T> | readonly [field: string, width: number])[];
+
 interface CollectionProps<T extends Row> {
-  /** The collection, whose definition gives further filters and columns. */
+  /** The collection, whose definition gives the words, and further filters and columns. */
   readonly collection: string;
-  readonly title: string;
-  /** Absent: the words of the definition. */
-  readonly words?: Words;
-  readonly columns: readonly Column<T>[];
+  /** What the page is called, if that differs from its definition. */
+  readonly title?: string;
+  readonly columns: Columns<T>;
   /** The filters of this screen, in the place of those of its definition. */
   readonly filters?: readonly Filter[] | undefined;
   readonly form?: ListForm<T>;
-  /** What the button for a new resource says. */
-  readonly create: string;
   /** Further buttons. */
   readonly actions?: ComponentChildren;
   /** What the page says if there is nothing yet. The button for a new resource follows it. */
@@ -44,19 +44,18 @@ interface CollectionProps<T extends Row> {
   creation(close: () => void): ComponentChildren;
 }
 
-const SORT = 'name';
-const NONE: readonly Filter[] = [];
-
 /** The screen of a collection: its filters, its rows, and the dialog for a new one. */
 export function Collection<T extends Row>(props: CollectionProps<T>) {
-  const { collection, title, create, always = {}, children, filters: own = NONE } = props;
-  useTitle(title);
+  const { collection, always = {}, children, creation } = props;
   const parameters = query.value;
   const definition = definitionOf(collection);
-  const { words = [definition?.singular ?? title, definition?.plural ?? title] } = props;
-  const further = useMemo(() => furtherFields(collection, own), [definition, own]);
-  const filters = [...own, ...further.map(filterOf)];
-  const columns = [...props.columns, ...columnsOf<T>(further, props.columns)];
+  const singular = wordOf(collection);
+  const plural = `${singular}s`;
+  const { title = capitalised(plural) } = props;
+  const [filters, columns] = useMemo(
+    () => derive(collection, definition, props),
+    [definition, props.filters, props.columns],
+  );
   const list = useRows<T>(collection, pathOf(collection, parameters, filters, always), props.form);
   const right = `${collection}:create`;
   const setCreating = (isOn: boolean) => setQuery({ new: isOn ? '1' : '' });
@@ -68,42 +67,13 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
         data-shortcut={hasShortcut ? 'c' : undefined}
         onClick={() => setCreating(true)}
       >
-        {create}
-        {hasShortcut ? <kbd aria-hidden="true">C</kbd> : null}
+        New {singular}
       </button>
     ) : (
-      <Denied right={right} what={`Creating a ${words[0]}`} />
+      <Denied right={right} what={`Creating a ${singular}`} />
     );
-  const labels = new Map(filters.map(({ parameter, label }) => [parameter, label.toLowerCase()]));
+  const labels = new Map(filters.map((each) => [each.parameter, each.label.toLowerCase()]));
   const active = ['q', ...labels.keys()].filter((name) => parameters.has(name));
-  const empty =
-    active.length === 0 ? (
-      <>
-        <h2>No {words[1]} yet</h2>
-        {props.empty}
-        <div class="row">{newButton(false)}</div>
-      </>
-    ) : (
-      <>
-        <h2>No {words[0]} matches</h2>
-        <p class="muted">
-          <bdi>
-            {active
-              .map(
-                (name) => `${labels.get(name) ?? 'name'} “${visible(parameters.get(name) ?? '')}”`,
-              )
-              .join(', ')}
-          </bdi>
-        </p>
-        <button
-          type="button"
-          class="button"
-          onClick={() => setQuery(Object.fromEntries(active.map((name) => [name, ''])))}
-        >
-          Clear filters
-        </button>
-      </>
-    );
   return (
     <>
       <PageHead title={title}>
@@ -117,48 +87,121 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
           placeholder="Part of a name, or a pattern with *"
           isFirst
         />
-        {filters.map(({ parameter, label, choices }) => (
-          <SelectFilter key={parameter} label={label} name={parameter} choices={choices} />
+        {filters.map(({ parameter, ...filter }) => (
+          <SelectFilter key={parameter} name={parameter} {...filter} />
         ))}
       </div>
-      <List label={title} list={list} words={words} columns={columns} sort={SORT} empty={empty}>
+      <List
+        label={title}
+        list={list}
+        words={[singular, plural]}
+        columns={columns}
+        sort="name"
+        empty={
+          active.length === 0 ? (
+            <>
+              <h2>No {plural} yet</h2>
+              {props.empty}
+              <div class="row">{newButton(false)}</div>
+            </>
+          ) : (
+            <NoMatch singular={singular} labels={labels} active={active} />
+          )
+        }
+      >
         {children?.(list.rows)}
       </List>
-      {parameters.has('new') && may(right) ? props.creation(() => setCreating(false)) : null}
+      {parameters.has('new') && may(right) ? creation(() => setCreating(false)) : null}
     </>
   );
 }
 
-type Choices = readonly [field: FieldDefinition, values: readonly string[]];
-
-/** Returns the fields with few values by which a list can be filtered beside its own filters. */
-function furtherFields(collection: string, own: readonly Filter[]): readonly Choices[] {
-  const { fields = [], filters = [] } = definitionOf(collection) ?? {};
-  const isOwn = (name: string) => own.some(({ parameter }) => parameter === name);
-  return fields
-    .filter(({ name }) => filters.includes(name) && !isOwn(name))
-    .map((field): Choices => {
-      const { kind, choices = [] } = field;
-      if (kind === 'boolean') return [field, ['true', 'false']];
-      return [field, kind === 'enumeration' ? choices.map(({ value }) => String(value)) : []];
-    })
-    .filter(([, values]) => values.length > 0);
+/** What stands in the place of the rows that no filter lets pass, with the way back. */
+function NoMatch(props: {
+  singular: string;
+  labels: ReadonlyMap<string, string>;
+  active: readonly string[];
+}) {
+  const { singular, labels, active } = props;
+  const { value: parameters } = query;
+  return (
+    <>
+      <h2>No {singular} matches</h2>
+      <p class="muted">
+        <bdi>
+          {active
+            .map((name) => `${labels.get(name) ?? 'name'} “${visible(parameters.get(name) ?? '')}”`)
+            .join(', ')}
+        </bdi>
+      </p>
+      <button
+        type="button"
+        class="button"
+        onClick={() => setQuery(Object.fromEntries(active.map((name) => [name, ''])))}
+      >
+        Clear filters
+      </button>
+    </>
+  );
 }
 
-function filterOf([{ name, label }, values]: Choices): Filter {
-  const choices = values.map((value) => [value, value] as const);
-  return { parameter: name, label, choices: [['', 'Any'], ...choices] };
+/** Returns the filters and columns of a screen, with those of its definition that it lacks. */
+function derive<T extends Row>(
+  collection: string,
+  definition: ResourceDefinition | undefined,
+  { filters = [], columns }: Pick<CollectionProps<T>, 'filters' | 'columns'>,
+): readonly [readonly Filter[], readonly Column<T>[]] {
+  const { fields = [], filters: names = [] } = definition ?? {};
+  const further = fields.filter(
+    ({ name }) => names.includes(name) && filters.every(({ parameter }) => parameter !== name),
+  );
+  const derived = further.flatMap((field): Filter[] => {
+    const { name, label, kind, choices = [] } = field;
+    const values =
+      kind === 'boolean' ? ['true', 'false'] : choices.map(({ value }) => String(value));
+    if (values.length === 0) return [];
+    const options = values.map((value) => [value, value] as const);
+    return [{ parameter: name, label, choices: [['', 'Any'], ...options] }];
+  });
+  const own = columns.map((column) =>
+    'cell' in column ? column : columnOf<T>(collection, definition, ...column),
+  );
+  const isShown = (label: string) => own.some((column) => column.label === label);
+  const added = derived
+    .filter(({ label }) => !isShown(label))
+    .map(({ parameter }) => columnOf<T>(collection, definition, parameter, 12));
+  return [
+    [...filters, ...derived],
+    [...own, ...added],
+  ];
 }
 
-/** Returns columns for the fields that the columns of a screen do not show. */
-function columnsOf<T>(fields: readonly Choices[], own: readonly Column<T>[]): Column<T>[] {
-  return fields
-    .filter(([{ name, label }]) => !own.some((each) => each.sort === name || each.label === label))
-    .map(([field]) => ({
-      label: field.label,
-      width: 12,
-      cell: (row) => <ShownValue field={field} value={row[field.name as keyof T]} />,
-    }));
+const CREATED: Pick<FieldDefinition, 'label' | 'kind'> = { label: 'Created', kind: 'timestamp' };
+
+/** Returns the column of a field. The name is a link to the page of the resource, if it has one. */
+function columnOf<T extends Row>(
+  collection: string,
+  definition: ResourceDefinition | undefined,
+  name: string,
+  width: number,
+): Column<T> {
+  const found = definition?.fields.find((each) => each.name === name);
+  const field = found ?? (Object.assign({ name }, CREATED) as FieldDefinition);
+  const page = PAGES[collection];
+  const valueOf = (row: T) => row[name as keyof T];
+  return {
+    label: field.label,
+    width,
+    ...(definition?.sort_keys.includes(name) === true ? { sort: name } : {}),
+    cell: (row) =>
+      name === definition?.unique && page !== undefined ? (
+        <a class="main-link cell" href={pageOf(page, row.id)}>
+          <Name text={String(valueOf(row))} />
+        </a>
+      ) : (
+        <ShownValue field={field} value={valueOf(row)} />
+      ),
+  };
 }
 
 /** Returns the request for a list with the filters in the address of the page. */
@@ -178,7 +221,7 @@ function pathOf(
     const sent = send === undefined ? { [parameter]: value } : send(value);
     for (const [name, each] of Object.entries(sent)) request.set(name, each);
   }
-  const sort = parameters.get('sort') ?? SORT;
+  const sort = parameters.get('sort') ?? 'name';
   request.set('sort_key', sort.replace(/^-/, ''));
   request.set('sort_dir', sort.startsWith('-') ? 'desc' : 'asc');
   return `v2/${collection}?${request.toString()}`;

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { asRequestError, type RequestError } from '../requests.ts';
+import { TextField } from './inputs.tsx';
 import { Problem } from './notices.tsx';
-import { Name, visible } from './text.tsx';
+import { visible } from './text.tsx';
 
 interface DialogProps {
   readonly title: ComponentChildren;
@@ -63,35 +64,34 @@ interface ConfirmProps {
   readonly children: ComponentChildren;
   /** The label of the button that does it. */
   readonly action: string;
-  readonly keep?: string;
   readonly isDangerous?: boolean;
   /** What the person has to type first, if much depends on it. */
   readonly typed?: string | undefined;
-  run(): Promise<void>;
+  /** Does it, by force if the service has refused it and said that this is possible. */
+  run(isForced: boolean): Promise<void>;
   onClose(): void;
 }
 
 /** Asks before something that cannot be undone, and shows a refusal where the person acted. */
 export function Confirm(props: ConfirmProps) {
-  const { title, children, action, keep = 'Cancel', isDangerous = true, typed, run } = props;
+  const { title, children, action, isDangerous = true, typed, run, onClose } = props;
   const [text, setText] = useState('');
   const [error, setError] = useState<RequestError>();
   const [isBusy, setBusy] = useState(false);
-  const id = useId();
   const isReady = typed === undefined || text.trim() === typed;
+  const canForce = error?.message.includes('Tsigil-Force') === true;
   const submit = async () => {
     if (!isReady || isBusy) return;
     setBusy(true);
-    setError(undefined);
     try {
-      await run();
+      await run(canForce);
     } catch (failure) {
       setError(asRequestError(failure));
       setBusy(false);
     }
   };
   return (
-    <Dialog title={title} onClose={props.onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form
         class="dialog-body"
         onSubmit={(event) => {
@@ -101,19 +101,15 @@ export function Confirm(props: ConfirmProps) {
       >
         {children}
         {typed === undefined ? null : (
-          <div class="field">
-            <label for={id}>
-              Type <bdi class="mono">{visible(typed)}</bdi> to confirm
-            </label>
-            <input
-              id={id}
-              class="input mono"
-              autocomplete="off"
-              spellcheck={false}
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          </div>
+          <TextField
+            label={
+              <>
+                Type <bdi class="mono">{visible(typed)}</bdi> to confirm
+              </>
+            }
+            value={text}
+            set={setText}
+          />
         )}
         {error === undefined ? null : <Problem error={error} />}
         <div class="dialog-actions">
@@ -121,34 +117,19 @@ export function Confirm(props: ConfirmProps) {
             type="button"
             class="button"
             data-first={typed === undefined ? '' : undefined}
-            onClick={props.onClose}
+            onClick={onClose}
           >
-            {keep}
+            Cancel
           </button>
           <button
             type="submit"
             class={`button ${isDangerous ? 'danger' : 'primary'}`}
             aria-disabled={!isReady || isBusy}
           >
-            {action}
+            {canForce ? `${action} nevertheless` : action}
           </button>
         </div>
       </form>
     </Dialog>
   );
-}
-
-interface DeletionProps extends Pick<ConfirmProps, 'children' | 'action' | 'run' | 'onClose'> {
-  readonly name: string;
-  readonly isTyped: boolean;
-}
-
-/** Asks before a resource is deleted. Its name is typed first if much depends on it. */
-export function ConfirmDeletion({ name, isTyped, ...props }: DeletionProps) {
-  const title = (
-    <>
-      Delete <Name text={name} />?
-    </>
-  );
-  return <Confirm {...props} title={title} keep="Keep" typed={isTyped ? name : undefined} />;
 }

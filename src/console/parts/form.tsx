@@ -5,8 +5,9 @@ import { nameOf } from '../names.ts';
 import { asRequestError, type RequestError } from '../requests.ts';
 import { definitionOf } from '../session.ts';
 import { Combobox } from './combobox.tsx';
+import { Tick } from './inputs.tsx';
 import { Problem } from './notices.tsx';
-import { Name, visible } from './text.tsx';
+import { Name, type Named } from './text.tsx';
 
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -119,6 +120,9 @@ function problemsOf(error: RequestError | undefined, unique: string): ReadonlyMa
   return new Map(error.problems.map(({ path, message }) => [path[0] ?? '', message]));
 }
 
+/** What descriptions say to programs, and not to people. */
+const NULLS = / Null (?:if|for) [^.]*\./g;
+
 interface FieldControlProps extends Pick<ControlProps, 'field' | 'value' | 'values' | 'setAll'> {
   readonly problem: string | undefined;
   readonly control: ((props: ControlProps) => ComponentChildren) | undefined;
@@ -147,7 +151,7 @@ function FieldControl({ problem, control, ...props }: FieldControlProps) {
         set={(given) => setAll({ [field.name]: given })}
       />
       <p id={hint} class={problem === undefined ? 'hint' : 'problem'}>
-        {problem ?? field.description}
+        {problem ?? field.description.replaceAll(NULLS, '')}
       </p>
     </Box>
   );
@@ -167,11 +171,10 @@ function controlOf(field: FieldDefinition): (props: ControlProps) => ComponentCh
 
 function Input({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
   const isNumber = field.kind === 'number';
-  const isProse = ['description', 'email'].includes(field.name);
   return (
     <input
       id={id}
-      class={isProse ? 'input' : 'input mono'}
+      class={['description', 'email'].includes(field.name) ? 'input' : 'input mono'}
       inputMode={isNumber ? 'numeric' : undefined}
       autocomplete="off"
       spellcheck={false}
@@ -188,13 +191,11 @@ function Input({ field, id, value, describedBy, isInvalid, set }: ControlProps) 
   );
 }
 
-export function Radios(
-  props: ControlProps & {
-    /** What the form shows in the place of a choice. */
-    words?(choice: string): ComponentChildren;
-  },
-) {
-  const { field, id, value, describedBy, set, words = String } = props;
+type Words = (choice: string) => ComponentChildren;
+
+/** One of the choices. `words` returns what the form shows in the place of a choice. */
+export function Radios({ words = String, ...props }: ControlProps & { words?: Words }) {
+  const { field, id, value, describedBy, set } = props;
   return (
     <div class="options" aria-describedby={describedBy}>
       {(field.choices ?? []).map(({ value: choice, note }) => (
@@ -215,37 +216,28 @@ export function Radios(
   );
 }
 
-function Switch({ field, id, value, describedBy, set }: ControlProps) {
+function Switch({ field, value, set }: ControlProps) {
   return (
-    <label class="option">
-      <input
-        id={id}
-        type="checkbox"
-        aria-describedby={describedBy}
-        checked={(value ?? field.default) === true}
-        onChange={(event) => set(event.currentTarget.checked)}
-      />
+    <Tick isOn={(value ?? field.default) === true} set={set}>
       {field.label}
-    </label>
+    </Tick>
   );
 }
 
-function Checkboxes({ field, value, describedBy, set }: ControlProps) {
+/** Some of the choices. */
+export function Checkboxes({ words = String, ...props }: ControlProps & { words?: Words }) {
+  const { field, value, describedBy, set } = props;
   const chosen = (value ?? field.default ?? []) as readonly unknown[];
-  const without = (choice: unknown) => chosen.filter((each) => each !== choice);
   return (
     <div class="options" aria-describedby={describedBy}>
       {field.choices?.map(({ value: choice }) => (
-        <label class="option" key={String(choice)}>
-          <input
-            type="checkbox"
-            checked={chosen.includes(choice)}
-            onChange={({ currentTarget: { checked } }) =>
-              set(checked ? [...chosen, choice] : without(choice))
-            }
-          />
-          {String(choice)}
-        </label>
+        <Tick
+          key={String(choice)}
+          isOn={chosen.includes(choice)}
+          set={(isOn) => set(isOn ? [...chosen, choice] : chosen.filter((each) => each !== choice))}
+        >
+          {words(String(choice))}
+        </Tick>
       ))}
     </div>
   );
@@ -299,29 +291,25 @@ function Pairs(control: ControlProps) {
       control={control}
       lines={pairs.map(([name, each]) => `${name} = ${each}`)}
       placeholder="name = value"
-      read={(lines) =>
-        Object.fromEntries(
-          lines.flatMap((line) => {
-            const [name = '', ...rest] = line.split('=');
-            return name.trim() === '' ? [] : [[name.trim(), rest.join('=').trim()] as const];
-          }),
-        )
-      }
+      read={(lines) => Object.fromEntries(lines.map((line) => line.split(/ *= *(.*)/s, 2)))}
     />
   );
 }
 
+/** Returns the collection to which a reference with one kind of target refers. */
+function collectionOf({ refers_to: to }: FieldDefinition): string {
+  return typeof to === 'string' ? to : '';
+}
+
 function ReferenceControl({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
-  const collection = typeof field.refers_to === 'string' ? field.refers_to : '';
+  const collection = collectionOf(field);
   const given = typeof value === 'string' && value !== '' ? value : undefined;
-  const name = given === undefined ? undefined : nameOf(collection, given);
+  const name = given === undefined ? undefined : (nameOf(collection, given) ?? given);
+  const chosen = given === undefined || name === undefined ? undefined : { id: given, name };
   return (
     <Combobox
-      collection={collection}
+      {...{ collection, describedBy, isInvalid, chosen }}
       inputId={id}
-      describedBy={describedBy}
-      isInvalid={isInvalid}
-      chosen={given === undefined ? undefined : { id: given, name: name ?? given }}
       onChoose={(found) => set(found?.id)}
     />
   );
@@ -329,35 +317,40 @@ function ReferenceControl({ field, id, value, describedBy, isInvalid, set }: Con
 
 /** Chooses several resources by their names. */
 function ReferencesControl({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
-  const collection = typeof field.refers_to === 'string' ? field.refers_to : '';
-  const chosen = Array.isArray(value) ? value.map(String) : [];
-  const change = (ids: readonly string[]) => set(ids.length === 0 ? null : ids);
+  const collection = collectionOf(field);
+  const ids = Array.isArray(value) ? value.map(String) : [];
+  const [next, setNext] = useState<Named>();
   return (
     <div class="stack-s">
-      {chosen.map((each) => (
-        <div class="row" key={each}>
+      {ids.map((each) => (
+        <Tick
+          key={each}
+          isOn
+          set={() => set(ids.length === 1 ? null : ids.filter((other) => other !== each))}
+        >
           <Name text={nameOf(collection, each) ?? each} />
-          <button
-            type="button"
-            class="button text"
-            onClick={() => change(chosen.filter((other) => other !== each))}
-          >
-            Remove<span class="hidden"> {visible(nameOf(collection, each) ?? each)}</span>
-          </button>
-        </div>
+        </Tick>
       ))}
       <Combobox
-        key={chosen.length}
-        collection={collection}
+        key={ids.length}
+        {...{ collection, describedBy, isInvalid }}
         inputId={id}
-        describedBy={describedBy}
-        isInvalid={isInvalid}
-        placeholder="Add one by its name"
-        chosen={undefined}
-        onChoose={(found) => {
-          if (found !== undefined && !chosen.includes(found.id)) change([...chosen, found.id]);
-        }}
+        chosen={next}
+        onChoose={setNext}
       />
+      <div>
+        <button
+          type="button"
+          class="button"
+          aria-disabled={next === undefined}
+          onClick={() => {
+            if (next !== undefined) set([...new Set([...ids, next.id])]);
+            setNext(undefined);
+          }}
+        >
+          Add<span class="hidden"> to {field.label}</span>
+        </button>
+      </div>
     </div>
   );
 }

@@ -63,7 +63,7 @@ export function Failure({ error, what, retry }: FailureProps) {
   );
 }
 
-function roles(): string {
+export function roles(): string {
   return session.value?.caller.roles.join(', ') || 'none';
 }
 

@@ -2,14 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Live } from '../live.ts';
 import { Failure, NotLive } from './notices.tsx';
-import { Later } from './text.tsx';
-
-/** Sets the title of the tab. */
-export function useTitle(title: string): void {
-  useEffect(() => {
-    document.title = `${title} · Tsigil`;
-  }, [title]);
-}
+import { Later, Name, visible } from './text.tsx';
 
 interface Crumb {
   readonly label: string;
@@ -17,13 +10,20 @@ interface Crumb {
 }
 
 interface PageHeadProps {
-  readonly title: ComponentChildren;
-  readonly crumb?: Crumb;
+  readonly title: string;
+  /** Whether the title is a name from others. */
+  readonly isName?: boolean;
+  /** The title of the tab, if it differs. */
+  readonly tab?: string;
+  readonly crumb?: Crumb | undefined;
   readonly children?: ComponentChildren;
 }
 
-/** The heading of a page, with its actions. */
-export function PageHead({ title, crumb, children }: PageHeadProps) {
+/** The heading of a page, with its actions. It sets the title of the tab. */
+export function PageHead({ title, isName = false, tab = title, crumb, children }: PageHeadProps) {
+  useEffect(() => {
+    document.title = `${visible(tab)} · Tsigil`;
+  }, [tab]);
   return (
     <div class="head">
       <div>
@@ -33,37 +33,21 @@ export function PageHead({ title, crumb, children }: PageHeadProps) {
             <span aria-hidden="true">/</span>
           </p>
         )}
-        <h1 tabIndex={-1}>{title}</h1>
+        <h1 tabIndex={-1}>{isName ? <Name text={title} isWhole /> : visible(title)}</h1>
       </div>
       <div class="row">{children}</div>
     </div>
   );
 }
 
-/**
- * Returns a page before what it shows is there. This is no component, so that the heading, which has
- * the focus, stays when the rest follows.
- */
-export function reading(props: {
-  title: string;
-  crumb?: Crumb;
-  live: Live<unknown>;
-  what: string;
-}) {
-  const { title, crumb, live, what } = props;
+/** What stands in the place of data that is not there yet. */
+export function Reading({ live, what }: { live: Live<unknown>; what: string }) {
+  if (live.error !== undefined)
+    return <Failure error={live.error} what={what} retry={live.reload} />;
   return (
-    <>
-      <PageHead title={title} {...(crumb === undefined ? {} : { crumb })} />
-      {live.error === undefined ? (
-        <Later>
-          <div class="panel" aria-hidden="true">
-            <p class="muted">Reading {what}…</p>
-          </div>
-        </Later>
-      ) : (
-        <Failure error={live.error} what={what} retry={live.reload} />
-      )}
-    </>
+    <Later>
+      <p class="muted">Reading {what}…</p>
+    </Later>
   );
 }
 
@@ -78,16 +62,10 @@ export function Section<T>(props: {
     <section class="panel" aria-label={title}>
       <h2>{title}</h2>
       {live.data === undefined ? (
-        live.error === undefined ? (
-          <Later>
-            <p class="muted">…</p>
-          </Later>
-        ) : (
-          <Failure error={live.error} what={title.toLowerCase()} retry={live.reload} />
-        )
+        <Reading live={live} what={title.toLowerCase()} />
       ) : (
         <>
-          <NotLive error={live.error} asOf={live.asOf} reload={live.reload} />
+          <NotLive {...live} />
           {children(live.data)}
         </>
       )}

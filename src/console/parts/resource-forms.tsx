@@ -1,10 +1,14 @@
+import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import type { FieldDefinition } from '../definitions.ts';
 import { forgetName } from '../names.ts';
-import { request } from '../requests.ts';
-import { definitionOf } from '../session.ts';
+import { open, pageOf } from '../router.ts';
+import { request, send } from '../requests.ts';
+import { definitionOf, wordOf } from '../session.ts';
 import { Dialog } from './dialog.tsx';
 import { Form, type FormProps, type Values } from './form.tsx';
+import { asking, type Act } from './acts.tsx';
+import { capitalised, Name, PAGES, type Named } from './text.tsx';
 import { showToast } from './toasts.tsx';
 
 /** How a form shows the fields of a definition. */
@@ -18,7 +22,6 @@ interface Arrangement {
 
 interface DialogProps
   extends Arrangement, Pick<FormProps, 'collection' | 'controls' | 'closed' | 'children'> {
-  readonly title: string;
   onClose(): void;
 }
 
@@ -41,25 +44,23 @@ export function useFields(collection: string, isNew: boolean, arrangement: Arran
 export type Created = Values & { readonly id: string };
 
 interface CreateProps extends DialogProps {
-  /** The label of the button that sends the form. */
-  readonly action: string;
   /** The values that the form begins with. */
   readonly values?: Values;
   onCreated(created: Created): void;
 }
 
 /** The dialog for a new resource. */
-export function CreateResource({ title, onClose, onCreated, ...props }: CreateProps) {
+export function CreateResource({ onClose, onCreated, ...props }: CreateProps) {
   const { collection, values = {} } = props;
+  const word = wordOf(collection);
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={`New ${word}`} onClose={onClose}>
       <Form
         {...props}
+        action={`Create ${word}`}
         values={values}
         fields={useFields(collection, true, props)}
-        submit={async (body) =>
-          onCreated((await request<Created>(`v2/${collection}`, { method: 'POST', body })).body)
-        }
+        submit={async (body) => onCreated(await send<Created>(`v2/${collection}`, 'POST', body))}
         onCancel={onClose}
       />
     </Dialog>
@@ -78,7 +79,7 @@ interface EditProps extends DialogProps {
 }
 
 /** The dialog that changes a resource: only what was changed, and only if nobody else did. */
-export function EditResource({ title, resource, parameters = '', onClose, ...props }: EditProps) {
+export function EditResource({ resource, parameters = '', onClose, ...props }: EditProps) {
   const { collection } = props;
   const fields = useFields(collection, false, props);
   const before = useRef(resource).current;
@@ -103,7 +104,7 @@ export function EditResource({ title, resource, parameters = '', onClose, ...pro
     onClose();
   };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={`Edit ${wordOf(collection)}`} onClose={onClose}>
       <Form
         {...props}
         action="Save changes"
@@ -114,4 +115,37 @@ export function EditResource({ title, resource, parameters = '', onClose, ...pro
       />
     </Dialog>
   );
+}
+
+/** Returns the act that changes a resource. */
+export function editing(props: Omit<EditProps, 'onClose'>): Act {
+  return {
+    label: 'Edit',
+    right: `${props.collection}:update`,
+    dialog: (onClose) => <EditResource {...props} onClose={onClose} />,
+  };
+}
+
+/** Returns the act that deletes a resource, after `text` said what follows. */
+export function deleting(
+  collection: string,
+  { id, name }: Named,
+  options: { isTyped: boolean; text: ComponentChildren; parameters?: string },
+): Act {
+  const { isTyped, text, parameters = '' } = options;
+  const word = wordOf(collection);
+  return asking('Delete…', `${collection}:delete`, {
+    title: (
+      <>
+        Delete <Name text={name} />?
+      </>
+    ),
+    action: `Delete ${word}`,
+    text,
+    path: `v2/${collection}/${id}${parameters}`,
+    method: 'DELETE',
+    typed: isTyped ? name : undefined,
+    done: `${capitalised(word)} deleted`,
+    after: () => open(pageOf(PAGES[collection] ?? '')),
+  });
 }

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import { isReturning, leftAt, pageOf, query, setQuery } from '../router.ts';
+import { isReturning, leftAt, query, setQuery } from '../router.ts';
 import type { Row, Rows } from '../rows.ts';
-import { Failure, NotLive } from './notices.tsx';
-import { countOf, Later, Name, type Named } from './text.tsx';
+import { NotLive } from './notices.tsx';
+import { Reading } from './page.tsx';
+import { countOf } from './text.tsx';
 
 export interface Column<T> {
   readonly label: string;
@@ -12,20 +13,6 @@ export interface Column<T> {
   /** The parameter that sorts by it. */
   readonly sort?: string;
   cell(row: T): ComponentChildren;
-}
-
-/** The names of resources, as links to their pages. */
-export function nameColumn(page: string, width: number): Column<Named> {
-  return {
-    label: 'Name',
-    width,
-    sort: 'name',
-    cell: ({ id, name }) => (
-      <a class="main-link cell" href={pageOf(page, id)}>
-        <Name text={name} />
-      </a>
-    ),
-  };
 }
 
 /** One and several of what a list has. */
@@ -51,16 +38,16 @@ export function List<T extends Row>(props: ListProps<T>) {
   useLayoutEffect(() => {
     if (isLoaded && isReturning.peek()) scrollTo(0, leftAt());
   }, [isLoaded]);
-  if (error !== undefined && !isLoaded)
-    return <Failure error={error} what={`the ${words[1]}`} retry={reload} />;
+  if (!isLoaded)
+    return <Reading live={{ data: undefined, error, asOf, reload }} what={`the ${words[1]}`} />;
   return (
     <>
       <div class="count-line" role="status">
-        {isLoaded ? <span>{countOf(list, ...words)}</span> : null}
-        {isLoaded ? <NotLive error={error} asOf={asOf} reload={reload} /> : null}
+        <span>{countOf(list, ...words)}</span>
+        <NotLive error={error} asOf={asOf} reload={reload} />
         {children}
       </div>
-      {isLoaded && rows.length === 0 && empty !== undefined ? (
+      {rows.length === 0 && empty !== undefined ? (
         <div class="table empty">{empty}</div>
       ) : (
         <div class="table">
@@ -78,7 +65,6 @@ export function List<T extends Row>(props: ListProps<T>) {
               </tr>
             </thead>
             <tbody>
-              {isLoaded ? null : <Skeleton columns={columns.length} />}
               {rows.map((row) => (
                 <tr key={row.id}>
                   {columns.map(({ label: key, cell }) => (
@@ -116,23 +102,5 @@ function Heading<T>({ column, usual }: { column: Column<T>; usual: string | unde
         <span aria-hidden="true">{arrow}</span>
       </button>
     </th>
-  );
-}
-
-const SKELETON_ROWS = [0, 1, 2, 3, 4, 5, 6, 7];
-
-export function Skeleton({ columns }: { columns: number }) {
-  return (
-    <Later>
-      {SKELETON_ROWS.map((row) => (
-        <tr class="skeleton" key={row} aria-hidden="true">
-          {SKELETON_ROWS.slice(0, columns).map((cell) => (
-            <td key={cell}>
-              <span class="bar" />
-            </td>
-          ))}
-        </tr>
-      ))}
-    </Later>
   );
 }

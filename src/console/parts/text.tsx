@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { nameOf } from '../names.ts';
 import { pageOf } from '../router.ts';
 import type { Found } from '../rows.ts';
+import { wordOf } from '../session.ts';
 import { showToast } from './toasts.tsx';
 
 /** Characters that show nothing, or change the order of what follows them. */
@@ -31,8 +32,6 @@ export function Name({ text, isWhole = false }: { text: string; isWhole?: boolea
   );
 }
 
-const LABELS: Readonly<Record<string, string>> = { pools: 'Pool', zones: 'Zone' };
-
 /** The screen of each collection that has one. */
 export const PAGES: Readonly<Record<string, string>> = {
   tsigkeys: 'keys',
@@ -47,7 +46,7 @@ export function Reference(props: { collection: string; id: string; withLabel?: b
   const { collection, id, withLabel = false } = props;
   const name = nameOf(collection, id);
   const page = PAGES[collection];
-  const label = withLabel ? `${LABELS[collection] ?? ''} ` : '';
+  const label = withLabel ? `${wordOf(collection)} ` : '';
   if (name === null)
     return (
       <span class="warn">
@@ -60,14 +59,20 @@ export function Reference(props: { collection: string; id: string; withLabel?: b
       <span class="muted">{label}</span>
       {name === undefined ? (
         <span class="muted mono">{id.slice(0, 8)}</span>
-      ) : page === undefined ? (
-        <Name text={name} />
       ) : (
-        <a href={pageOf(page, id)}>
-          <Name text={name} />
-        </a>
+        <Link page={page} id={id} name={name} />
       )}
     </span>
+  );
+}
+
+/** The name of a resource, as a link to its page if it has one. */
+export function Link({ page, id, name }: Named & { page: string | undefined }) {
+  if (page === undefined) return <Name text={name} />;
+  return (
+    <a href={pageOf(page, id)}>
+      <Name text={name} />
+    </a>
   );
 }
 
@@ -124,10 +129,14 @@ export function Ago({ at, none = '–' }: { at: string | null; none?: string }) 
   );
 }
 
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Returns a message of the service as a sentence. */
 export function sentence(text: string): string {
   const shown = visible(text);
-  return shown.charAt(0).toUpperCase() + shown.slice(1) + (/[.!?]$/.test(shown) ? '' : '.');
+  return capitalised(shown) + (/[.!?]$/.test(shown) ? '' : '.');
 }
 
 export function count(number: number, one: string, many = `${one}s`): string {
@@ -207,9 +216,7 @@ export function Links<T extends Named>(props: {
       <ul class="stack-s">
         {rows.map((row) => (
           <li key={row.id}>
-            <a href={pageOf(page, row.id)}>
-              <Name text={row.name} />
-            </a>
+            <Link page={page} id={row.id} name={row.name} />
             {note === undefined ? null : <span class="muted"> {note(row)}</span>}
           </li>
         ))}

@@ -1,31 +1,30 @@
 import { useLive } from '../live.ts';
 import { KeysLine } from '../nameservers/keys-line.tsx';
-import { ConfirmDeletion } from '../parts/dialog.tsx';
-import { Facts } from '../parts/fields.tsx';
+import { Facts } from '../parts/facts.tsx';
 import { LinesControl, type ControlProps } from '../parts/form.tsx';
-import { History } from '../parts/history.tsx';
+import { Lines } from '../parts/lines.tsx';
 import { Section } from '../parts/page.tsx';
-import { EditResource } from '../parts/resource-forms.tsx';
+import { deleting, editing } from '../parts/resource-forms.tsx';
 import { ResourcePage } from '../parts/resource-page.tsx';
-import { State } from '../parts/states.tsx';
-import { countOf, Links, Name, type Named, visible } from '../parts/text.tsx';
-import { showToast } from '../parts/toasts.tsx';
-import { request } from '../requests.ts';
+import { countOf, Link, Links, type Named, visible } from '../parts/text.tsx';
 import type { NameServer, Pool } from '../resources.ts';
-import { open, pageOf } from '../router.ts';
 import { useFirst, type Found } from '../rows.ts';
 import { may, seesAllProjects } from '../session.ts';
 import { DEFAULT_POOL } from './default-pool.ts';
 
 const SHOWN = 10;
 
+/** Returns NS records as people type them. */
+export function recordsOf({ ns_records: records }: Pick<Pool, 'ns_records'>): readonly string[] {
+  return records.map(({ priority, hostname }) => `${priority} ${hostname}`);
+}
+
 /** NS records, one a line. A line that is no record is sent as it is, and refused. */
 function RecordsControl(control: ControlProps) {
-  const records = (control.value ?? []) as Pool['ns_records'];
   return (
     <LinesControl
       control={control}
-      lines={records.map(({ priority, hostname }) => `${priority} ${hostname}`)}
+      lines={recordsOf({ ns_records: (control.value ?? []) as Pool['ns_records'] })}
       label="NS records"
       placeholder="1 ns1.example.org."
       read={(lines) =>
@@ -38,16 +37,12 @@ function RecordsControl(control: ControlProps) {
   );
 }
 
+const RECORDS = 'NS records, one a line: priority and host name, such as 1 ns1.example.org.';
+
 export const FORM = {
   collection: 'pools',
   controls: { ns_records: RecordsControl },
-  words: {
-    ns_records: {
-      description:
-        "The NS records of the pool's zones. One a line: priority and host name, such as 1 ns1.example.org.",
-    },
-    project_id: { required: false },
-  },
+  words: { ns_records: { label: 'NS records', description: RECORDS } },
 };
 
 /** A pool: its name servers, its keys and its zones. */
@@ -65,61 +60,41 @@ export function PoolPage({ id }: { id: string }) {
     <ResourcePage
       collection="pools"
       live={live}
-      mayDelete={id !== DEFAULT_POOL}
-      edit={(pool, close) => (
-        <EditResource {...FORM} resource={pool} title="Edit pool" onClose={close} />
-      )}
-      remove={(pool, close) => (
-        <DeletePool
-          pool={pool}
-          servers={servers.data}
-          keys={keys.data}
-          zones={zones.data}
-          onClose={close}
-        />
+      acts={(pool) => [
+        editing({ ...FORM, resource: pool }),
+        id !== DEFAULT_POOL &&
+          deleting('pools', pool, {
+            isTyped: keys.data?.rows.length !== 0,
+            text: <Consequences servers={servers.data} zones={zones.data} keys={keys.data} />,
+          }),
+      ]}
+      parts={() => (
+        <>
+          {may('nameservers:list') ? (
+            <Section title="Name servers" live={servers}>
+              {({ rows }) => <Servers servers={rows} />}
+            </Section>
+          ) : null}
+          {may('tsigkeys:list') ? (
+            <Section title="Keys" live={keys}>
+              {(found) => some(found, 'key', 'keys')}
+            </Section>
+          ) : null}
+          {may('zones:list') ? (
+            <Section title="Zones" live={zones}>
+              {(found) => some(found, 'zone', 'zones')}
+            </Section>
+          ) : null}
+        </>
       )}
     >
       {(pool) => (
-        <>
-          <Facts
-            collection="pools"
-            resource={pool}
-            special={{
-              ns_records: (
-                <ul>
-                  {pool.ns_records.map(({ priority, hostname }) => (
-                    <li key={`${priority} ${hostname}`}>
-                      <bdi class="mono">{visible(hostname)}</bdi>{' '}
-                      <span class="muted">priority {priority}</span>
-                    </li>
-                  ))}
-                </ul>
-              ),
-            }}
-          />
-          <div class="columns">
-            <div class="stack">
-              {may('nameservers:list') ? (
-                <Section title="Name servers" live={servers}>
-                  {({ rows }) => <Servers servers={rows} />}
-                </Section>
-              ) : null}
-              <History collection="pools" id={id} />
-            </div>
-            <div class="stack">
-              {may('tsigkeys:list') ? (
-                <Section title="Keys" live={keys}>
-                  {(found) => some(found, 'key', 'keys', 'No key opens the whole pool yet.')}
-                </Section>
-              ) : null}
-              {may('zones:list') ? (
-                <Section title="Zones" live={zones}>
-                  {(found) => some(found, 'zone', 'zones', 'No zone that you can see.')}
-                </Section>
-              ) : null}
-            </div>
-          </div>
-        </>
+        <Facts
+          collection="pools"
+          resource={pool}
+          rows={[['NS records', visible(recordsOf(pool).join(', ') || 'none')]]}
+          without={['ns_records']}
+        />
       )}
     </ResourcePage>
   );
@@ -127,37 +102,25 @@ export function PoolPage({ id }: { id: string }) {
 
 function Servers({ servers }: { servers: readonly NameServer[] }) {
   if (servers.length === 0)
-    return (
-      <p class="muted">
-        None, so its keys are stored here and delivered nowhere.{' '}
-        {may('nameservers:create') ? (
-          <a href={pageOf('nameservers', 'new')}>Add a name server</a>
-        ) : null}
-      </p>
-    );
+    return <p class="muted">None, so its keys are stored here and delivered nowhere.</p>;
   return (
-    <ul class="needs">
-      {servers.map((server) => (
-        <li class="need" key={server.id}>
-          <State state={server.state} words=" " />
-          <span>
-            <a href={pageOf('nameservers', server.id)}>
-              <Name text={server.name} />
-            </a>{' '}
-            <span class="muted">{server.state}</span>
-          </span>
-          <span class="detail">
-            <KeysLine server={server} />
-          </span>
-        </li>
-      ))}
-    </ul>
+    <Lines
+      lines={servers.map((server) => ({
+        key: server.id,
+        state: server.state,
+        text: (
+          <>
+            <Link page="nameservers" {...server} /> <span class="muted">{server.state}</span>
+          </>
+        ),
+        detail: <KeysLine server={server} />,
+      }))}
+    />
   );
 }
 
-function some(found: Found<Named>, word: string, page: string, none: string) {
+function some(found: Found<Named>, word: string, page: string) {
   const { rows, total } = found;
-  if (rows.length === 0) return <p class="muted">{none}</p>;
   return (
     <>
       <p>{countOf(found, word)}</p>
@@ -166,44 +129,24 @@ function some(found: Found<Named>, word: string, page: string, none: string) {
   );
 }
 
-/** Deletes a pool, after it said what breaks or what is in the way. */
-function DeletePool(props: {
-  pool: Pool;
-  servers: Found<Named> | undefined;
-  keys: Found<Named> | undefined;
-  zones: Found<Named> | undefined;
-  onClose(): void;
-}) {
-  const { pool, servers, keys, zones, onClose } = props;
+/** Says what breaks without a pool, or what is in the way. */
+function Consequences(
+  props: Readonly<Record<'servers' | 'zones' | 'keys', Found<Named> | undefined>>,
+) {
   const number = (found: Found<Named> | undefined, word: string) =>
     found === undefined || found.rows.length === 0 ? [] : [countOf(found, word)];
-  const inTheWay = [...number(servers, 'name server'), ...number(zones, 'zone')];
-  const [left] = number(keys, 'key');
+  const inTheWay = [...number(props.servers, 'name server'), ...number(props.zones, 'zone')];
+  const [left] = number(props.keys, 'key');
   return (
-    <ConfirmDeletion
-      name={pool.name}
-      action="Delete pool"
-      isTyped={left !== undefined}
-      run={async () => {
-        await request(`v2/pools/${pool.id}`, { method: 'DELETE' });
-        showToast('Pool deleted');
-        open(pageOf('pools'));
-      }}
-      onClose={onClose}
-    >
-      {inTheWay.length === 0 ? (
-        <p>It has no name server and no zone. Deleting it cannot be undone.</p>
-      ) : (
-        <p>
-          ! It has {inTheWay.join(' and ')}, so the service refuses this. Move or delete them first.
-        </p>
-      )}
+    <>
+      <p>
+        {inTheWay.length === 0
+          ? 'Deleting it cannot be undone.'
+          : `! It has ${inTheWay.join(' and ')}, so the service refuses this. Move or delete them first.`}
+      </p>
       {left === undefined ? null : (
-        <p>
-          {left} belong to it. They stay stored, without a pool, and open nothing until you assign
-          them to another pool or zone.
-        </p>
+        <p>{left} belong to it. They stay stored, without a pool, and open nothing.</p>
       )}
-    </ConfirmDeletion>
+    </>
   );
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
-import { Icon, Mark } from '../parts/icons.tsx';
+import { Mark } from '../parts/mark.tsx';
 import { NotLoaded } from '../parts/notices.tsx';
 import { Name } from '../parts/text.tsx';
 import { Toasts } from '../parts/toasts.tsx';
@@ -55,7 +55,6 @@ export function Shell() {
                 href={page === '' ? BASE : pageOf(page)}
                 aria-current={page === screen?.[0] ? 'page' : undefined}
               >
-                <Icon name={page} />
                 {title}
               </a>
             ))}
@@ -133,9 +132,7 @@ function Header() {
         <span class="muted small">{caller?.roles.join(', ')}</span>
       </div>
       <button type="button" class="button quiet" onClick={nextTheme}>
-        <Icon name="sun" />
-        <span class="hidden">Theme: </span>
-        {theme.value.charAt(0).toUpperCase() + theme.value.slice(1)}
+        Theme: {theme.value}
       </button>
       <button type="button" class="button quiet" onClick={() => void signOut()}>
         Sign out

@@ -1,5 +1,5 @@
 import { useId, useState } from 'preact/hooks';
-import { Mark } from '../parts/icons.tsx';
+import { Mark } from '../parts/mark.tsx';
 import { asRequestError, type RequestError } from '../requests.ts';
 import { SERVICE } from '../router.ts';
 import { door, isLinkSpent, session, signIn } from '../session.ts';

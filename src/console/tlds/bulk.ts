@@ -1,8 +1,7 @@
 import type { BulkResponse } from '../../domain/actions/bulk-request.ts';
 import { refusedEntries, type ListEntry, type RefusedLine } from '../../domain/tld-lists/list.ts';
-import { request, RequestError } from '../requests.ts';
+import { get, RequestError } from '../requests.ts';
 import type { Tld } from '../resources.ts';
-import { readAll } from '../rows.ts';
 
 /** An entry that the service gets. A missing description stays as it is, and null removes it. */
 export interface Entry {
@@ -35,7 +34,7 @@ export async function dryRun(
   let rest = entries;
   while (rest.length > 0) {
     try {
-      const response = await send(rest, { replace, dry_run: true }, signal);
+      const response = await apply(rest, { replace, dry_run: true }, signal);
       return { response, entries: rest, refused };
     } catch (error) {
       const wrong = refusedEntries(rest, error instanceof RequestError ? error.problems : []);
@@ -48,32 +47,20 @@ export async function dryRun(
   return { response: undefined, entries: [], refused };
 }
 
-/** Sends a list, which the service applies whole or not at all. Throws `RequestError`. */
-export async function send(
-  entries: readonly Entry[],
-  options: { readonly replace: boolean; readonly dry_run: boolean },
-  signal?: AbortSignal,
-): Promise<BulkResponse> {
-  const tlds = entries.map(bodyOf);
-  const body = Object.assign({ tlds }, options);
-  const sending = { method: 'POST', body };
-  const { body: response } = await request<BulkResponse>(
-    'v2/tlds/bulk',
-    signal === undefined ? sending : Object.assign({ signal }, sending),
-  );
-  return response;
-}
-
 /** The members of a line of a list, and of a stored entry, that a request does not have. */
 const UNSENT = ['line', 'id', 'created_at', 'updated_at', 'links'];
 
-function bodyOf(entry: Entry): object {
-  return Object.fromEntries(Object.entries(entry).filter(([name]) => !UNSENT.includes(name)));
-}
-
-/** Reads the whole list as it is now. Throws `RequestError`. */
-export function presentList(): Promise<readonly Tld[]> {
-  return readAll<Tld>('tlds', { sort_key: 'name' });
+/** Sends a list, which the service applies whole or not at all. Throws `RequestError`. */
+export function apply(
+  entries: readonly Entry[],
+  options: { readonly replace: boolean; readonly dry_run?: boolean },
+  signal?: AbortSignal,
+): Promise<BulkResponse> {
+  const tlds = entries.map((entry) =>
+    Object.fromEntries(Object.entries(entry).filter(([name]) => !UNSENT.includes(name))),
+  );
+  const body = Object.assign({ tlds }, options);
+  return get('v2/tlds/bulk', { method: 'POST', body, ...(signal === undefined ? {} : { signal }) });
 }
 
 /** Returns the list as the CSV that an import reads: a name, or a name and a description. */

@@ -1,9 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Collection, type Filter } from '../parts/collection.tsx';
+import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
+import { Tick } from '../parts/inputs.tsx';
 import { CreateResource } from '../parts/resource-forms.tsx';
-import { State } from '../parts/states.tsx';
-import { nameColumn, type Column } from '../parts/table.tsx';
-import { Ago, Reference, visible } from '../parts/text.tsx';
 import { DEFAULT_POOL } from '../pools/default-pool.ts';
 import type { Zone } from '../resources.ts';
 import { open, pageOf, query, setQuery } from '../router.ts';
@@ -23,33 +21,15 @@ const FILTERS: readonly Filter[] = [
   },
 ];
 
-const COLUMNS: readonly Column<Zone>[] = [
-  nameColumn('zones', 32),
-  {
-    label: 'Pool',
-    width: 18,
-    cell: ({ pool_id: id }) => <Reference collection="pools" id={id} />,
-  },
-  { label: 'Status', width: 13, cell: ({ status }) => <State state={status} /> },
-  {
-    label: 'Serial',
-    width: 15,
-    sort: 'serial',
-    cell: ({ serial }) => <code>{serial}</code>,
-  },
-  {
-    label: 'Created',
-    width: 12,
-    sort: 'created_at',
-    cell: ({ created_at: at }) => <Ago at={at} />,
-  },
+const COLUMNS: Columns<Zone> = [
+  ['name', 32],
+  ['pool_id', 18],
+  ['status', 13],
+  ['serial', 15],
+  ['created_at', 12],
 ];
 
-const COLUMNS_OF_ALL = COLUMNS.toSpliced(1, 0, {
-  label: 'Project',
-  width: 18,
-  cell: ({ project_id: id }) => <bdi class="cell">{visible(id)}</bdi>,
-});
+const COLUMNS_OF_ALL = COLUMNS.toSpliced(1, 0, ['project_id', 18]);
 
 const LIST = { isPending: ({ status }: Zone) => status === 'PENDING' };
 
@@ -69,18 +49,12 @@ function ZoneList() {
       filters={may('zones:outside_tlds') ? FILTERS : undefined}
       form={LIST}
       always={isAll ? { all_projects: 'true' } : undefined}
-      create="New zone"
       actions={
         <>
           {maySeeAll ? (
-            <label class="option">
-              <input
-                type="checkbox"
-                checked={isAll}
-                onChange={({ currentTarget: { checked } }) => setQuery({ all: checked ? '1' : '' })}
-              />
+            <Tick isOn={isAll} set={(isOn) => setQuery({ all: isOn ? '1' : '' })}>
               All projects
-            </label>
+            </Tick>
           ) : null}
           {may('zones:create') ? (
             <button type="button" class="button" onClick={() => setChecking(true)}>
@@ -100,8 +74,6 @@ function ZoneList() {
       creation={(close) => (
         <CreateResource
           {...FORM}
-          title="New zone"
-          action="Create zone"
           values={{ pool_id: DEFAULT_POOL }}
           closed={{ heading: 'More', names: ['masters', 'ttl', 'description', 'attributes'] }}
           onClose={close}

@@ -1,0 +1,203 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Confirm } from './dialog.tsx';
+import { Problem } from './notices.tsx';
+
+/** Compares a text with the service. Whoever changes the text forgets the comparison. */
+export function useComparison<T>() {
+  const [text, setText] = useState('');
+  const [plan, setPlan] = useState<T>();
+  const [error, setError] = useState<Error>();
+  const [isBusy, setBusy] = useState(false);
+  const reading = useRef(new AbortController());
+  useEffect(() => () => reading.current.abort(), []);
+  const stop = () => {
+    reading.current.abort();
+    setPlan(undefined);
+    setError(undefined);
+    setBusy(false);
+  };
+  const set = (given: string) => {
+    stop();
+    setText(given);
+  };
+  const compare = async (read: (signal: AbortSignal) => Promise<T>) => {
+    stop();
+    const { signal } = (reading.current = new AbortController());
+    setBusy(true);
+    try {
+      const found = await read(signal);
+      if (!signal.aborted) setPlan(found);
+    } catch (failure) {
+      if (!signal.aborted) setError(failure as Error);
+    }
+    if (!signal.aborted) setBusy(false);
+  };
+  return { text, set, plan, error, isBusy, stop, compare };
+}
+
+interface ImportFormProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly text: string;
+  readonly error: Error | undefined;
+  readonly isReady: boolean;
+  readonly children: ComponentChildren;
+  set(text: string): void;
+  compare(): void;
+}
+
+/** What is imported, pasted or from a file, and how. */
+export function ImportForm(props: ImportFormProps) {
+  const { label, hint, text, error, isReady, children, set, compare } = props;
+  const id = useId();
+  const canCompare = isReady && text.trim() !== '';
+  return (
+    <>
+      <form
+        class="panel"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (canCompare) compare();
+        }}
+      >
+        <div class="field">
+          <label for={id}>{label}</label>
+          <textarea
+            id={id}
+            class="input mono"
+            rows={10}
+            spellcheck={false}
+            autocomplete="off"
+            aria-describedby={`${id}-hint`}
+            value={text}
+            onInput={({ currentTarget }) => set(currentTarget.value)}
+          />
+          <p id={`${id}-hint`} class="hint">
+            {hint}
+          </p>
+        </div>
+        <div class="field">
+          <label for={`${id}-file`}>Or a file</label>
+          <input
+            id={`${id}-file`}
+            type="file"
+            onChange={({ currentTarget }) => void currentTarget.files?.[0]?.text().then(set)}
+          />
+        </div>
+        {children}
+        <div class="row">
+          <button type="submit" class="button primary" aria-disabled={!canCompare}>
+            Show what would change
+          </button>
+        </div>
+      </form>
+      {error === undefined ? null : <Problem error={error} />}
+    </>
+  );
+}
+
+export type Total = readonly [number: number, word: string, isWarning?: boolean];
+
+/** What an import does, in numbers. */
+export function Totals({ totals }: { totals: readonly Total[] }) {
+  return (
+    <p class="totals">
+      {totals.map(([number, word, isWarning]) => (
+        <span key={word} class={number > 0 && isWarning ? 'warn' : undefined}>
+          <b>{number.toLocaleString('en')}</b> {word}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+const SHOWN = 100;
+
+interface EntriesProps<T> {
+  readonly title: string;
+  readonly entries: readonly T[];
+  readonly isOpen?: boolean;
+  show(entry: T): ComponentChildren;
+}
+
+/** Entries of an import below their title and number, as far as a person reads. */
+export function Entries<T>({ title, entries, isOpen = false, show }: EntriesProps<T>) {
+  if (entries.length === 0) return null;
+  return (
+    <details open={isOpen}>
+      <summary class="label">
+        {title}: {entries.length.toLocaleString('en')}
+      </summary>
+      <ul class="stack-s small">
+        {entries.slice(0, SHOWN).map((entry, index) => (
+          <li key={index}>{show(entry)}</li>
+        ))}
+        {entries.length > SHOWN ? (
+          <li class="muted">and {(entries.length - SHOWN).toLocaleString('en')} more</li>
+        ) : null}
+      </ul>
+    </details>
+  );
+}
+
+/** A step of an import, whose heading gets the focus. */
+export function Stage(props: { title: string; label: string; children: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <section class="panel stack" aria-label={props.label}>
+      <h2 ref={heading} tabIndex={-1}>
+        {props.title}
+      </h2>
+      {props.children}
+    </section>
+  );
+}
+
+interface ChangesProps {
+  readonly totals: readonly Total[];
+  /** How many changes there would be. */
+  readonly changes: number;
+  /** What the button says. */
+  readonly action: string;
+  readonly isDangerous: boolean;
+  readonly typed: string | undefined;
+  readonly question: ComponentChildren;
+  readonly children: ComponentChildren;
+  run(): Promise<void>;
+  onClose?(): void;
+}
+
+/** What an import would change, with the button that does it. */
+export function Changes({ totals, changes, question, children, onClose, ...act }: ChangesProps) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <Stage
+      title={changes === 0 ? 'Nothing would change' : 'What would change'}
+      label="What would change"
+    >
+      <Totals totals={totals} />
+      {children}
+      {changes === 0 ? null : (
+        <div class="row">
+          <button type="button" class="button primary" onClick={() => setAsking(true)}>
+            {act.action}…
+          </button>
+        </div>
+      )}
+      {isAsking ? (
+        <Confirm
+          {...act}
+          title={`${act.action}?`}
+          onClose={() => {
+            setAsking(false);
+            onClose?.();
+          }}
+        >
+          {question}
+        </Confirm>
+      ) : null}
+    </Stage>
+  );
+}
