@@ -36,17 +36,6 @@ export type Requirement = ShownRequirement;
 export type Waiting = Pick<Key, 'id' | 'name'> &
   Pick<NonNullable<LifecycleKey['waiting']>, 'reason' | 'who'>;
 
-/** The tokens and roles that can read secrets. */
-export interface Access {
-  readonly tokens: readonly (Token & { readonly rights: readonly string[] })[];
-  readonly roles: readonly { readonly role: string; readonly rights: readonly string[] }[];
-}
-
-export interface ConsoleSession {
-  readonly kind: 'token' | 'configured' | 'keystone';
-  readonly credential_id: string;
-}
-
 export interface OpeningKeys {
   readonly keys: readonly {
     readonly id: string;

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { Faults } from '../domain/delivery/faults.ts';
-import type { ResourceDefinition } from './definitions.ts';
+import type { FieldDefinition, ResourceDefinition } from './definitions.ts';
 import { confirmation, get, lastUse, request, RequestError, refusals } from './requests.ts';
 import { BASE, open } from './router.ts';
 
@@ -61,6 +61,14 @@ export function seesAllProjects(): boolean {
 
 export function definitionOf(collection: string): ResourceDefinition | undefined {
   return session.value?.definitions[collection];
+}
+
+/** Returns the collection to which a field of a resource refers. It may depend on another member. */
+export function targetOf({ refers_to: to }: FieldDefinition, resource: object): string | undefined {
+  if (to === undefined || typeof to === 'string') return to;
+  const targets: Readonly<Record<string, string>> = to;
+  const kind = (resource as Readonly<Record<string, unknown>>)[to.by];
+  return typeof kind === 'string' ? targets[kind] : undefined;
 }
 
 /** Returns what people call one resource of a collection. Several have an `s` at the end. */

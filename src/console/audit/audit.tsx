@@ -89,7 +89,7 @@ export function Audit() {
       <List
         label="Audit trail"
         list={list}
-        words={['record', 'records']}
+        word="record"
         columns={columns}
         empty={
           <>

@@ -14,7 +14,7 @@ function hoursAgo(hours: number): string {
 }
 
 /** What a link from another page asks for, which has no control of its own. */
-const LINKED = ['actor_id', 'resource_id', 'request_id', 'after', 'before'];
+const LINKED = ['actor_id', 'resource_id', 'request_id'];
 
 /** How a filter of the page becomes a filter of the request, if that is not the same. */
 const SENT: Readonly<Record<string, (value: string) => Readonly<Record<string, string>>>> = {

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, TextField } from '../parts/inputs.tsx';
 import { Problem } from '../parts/notices.tsx';
-import { Copy, visible } from '../parts/text.tsx';
+import { Copy, download, visible } from '../parts/text.tsx';
 import { get } from '../requests.ts';
 import { FORMATS } from './formats.ts';
 
@@ -113,8 +113,11 @@ function Text({ path, title }: { path: string; title: string }) {
           {text}
         </pre>
       </div>
-      <div>
+      <div class="row">
         <Copy text={() => text} what="the configuration" />
+        <button type="button" class="button" onClick={() => download('key.txt', text)}>
+          Download
+        </button>
       </div>
     </>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { zoneText } from '../../domain/text/dns-name.ts';
-import type { Values } from '../parts/form.tsx';
+import { nameOf } from '../names.ts';
+import { Combobox } from '../parts/combobox.tsx';
 import { Grid } from '../parts/grid.tsx';
 import { Changes, Entries, ImportForm, Stage, useComparison } from '../parts/import.tsx';
 import { count, Name, Names, visible } from '../parts/text.tsx';
@@ -13,7 +14,6 @@ import {
   type KeyImportPlan,
   type Step,
 } from './key-import-plan.ts';
-import { ScopeControl } from './scope-control.tsx';
 
 const HINT =
   'The named.conf, knot.conf or nsd.conf of the primary, with the text of each file that it includes in the place of the line that includes it, or a file of keys. Your browser reads it; nothing leaves it but the keys that you import.';
@@ -26,14 +26,14 @@ interface Done {
 
 /** Reads the configuration of a name server, shows what its keys will open, and creates the keys. */
 export function ImportKeys() {
-  const { text, set, plan, error, stop, compare } = useComparison<KeyImportPlan>();
-  const [target, setTarget] = useState<Values>({ scope: 'POOL', resource_id: DEFAULT_POOL });
+  const comparison = useComparison<KeyImportPlan>();
+  const { text, set, plan, stop } = comparison;
+  const [pool, setPool] = useState<string | undefined>(DEFAULT_POOL);
   const [done, setDone] = useState<Done>();
-  const { scope, resource_id: id } = target;
+  const name = nameOf('pools', pool ?? DEFAULT_POOL) ?? '';
   const missing = plan?.configuration.missing ?? [];
-  const read = async (signal: AbortSignal) => {
+  const read = async (of: string, signal: AbortSignal) => {
     const { readConfiguration } = await import('./configuration.ts');
-    const of = { scope: scope === 'ZONE' ? scope : 'POOL', resource_id: String(id) } as const;
     return planKeyImport(await readConfiguration(text), of, signal);
   };
   if (done !== undefined) return <Result {...done} again={() => setDone(undefined)} />;
@@ -42,23 +42,21 @@ export function ImportKeys() {
       <ImportForm
         label="Configuration"
         hint={HINT}
-        isReady={typeof id === 'string'}
-        compare={() => void compare(read)}
-        {...{ text, set, error }}
+        comparison={comparison}
+        read={pool === undefined ? undefined : (signal) => read(pool, signal)}
       >
-        <fieldset class="field">
-          <legend>New keys apply to</legend>
-          <ScopeControl
-            id="target"
-            values={target}
-            setAll={(values) => {
+        <div class="field">
+          <label for="pool">Pool of the new keys</label>
+          <Combobox
+            collection="pools"
+            inputId="pool"
+            chosen={pool === undefined ? undefined : { id: pool, name }}
+            onChoose={(found) => {
               stop();
-              setTarget(values);
+              setPool(found?.id);
             }}
-            describedBy={undefined}
-            isInvalid={false}
           />
-        </fieldset>
+        </div>
       </ImportForm>
       {missing.length === 0 ? null : (
         <div class="alert warn" role="alert">
@@ -84,7 +82,7 @@ export function ImportKeys() {
 
 /** What the import would do, with the button that does it. */
 function Plan({ plan, finish }: { plan: KeyImportPlan; finish(done: Done): void }) {
-  const { fresh, known, zones, target } = plan;
+  const { fresh, known, zones } = plan;
   const { matrix, leftOut } = plan.configuration;
   const [at, setAt] = useState<number>();
   const stopping = useMemo(() => new AbortController(), []);
@@ -105,7 +103,7 @@ function Plan({ plan, finish }: { plan: KeyImportPlan; finish(done: Done): void 
       changes={of}
       action={`Import ${count(of, 'key')}`}
       isDangerous={isWide}
-      typed={isWide && target.scope === 'POOL' ? String(of) : undefined}
+      typed={isWide ? String(of) : undefined}
       run={async () => {
         setAt(0);
         finish({ steps: await importKeys(plan, setAt, stopping.signal), of });
@@ -120,9 +118,9 @@ function Plan({ plan, finish }: { plan: KeyImportPlan; finish(done: Done): void 
     >
       {isWide && of > 0 ? (
         <p class="alert">
-          The file does not say what its keys open. Each new key opens{' '}
-          {target.scope === 'ZONE' ? 'the zone' : `every zone of the pool (now ${zones.size})`}.
-          Paste the whole configuration of the name server to keep each key to its zones.
+          The file does not say what its keys open. Each new key opens every zone of the pool (now{' '}
+          {zones.size}). Paste the whole configuration of the name server to keep each key to its
+          zones.
         </p>
       ) : null}
       {rights}
@@ -187,10 +185,8 @@ function Rights({ plan }: { plan: KeyImportPlan }) {
       ) : null}
       {isAbsent ? (
         <p class="alert warn">
-          {plan.target.scope === 'ZONE'
-            ? 'A key opens nothing in the other zones. '
-            : 'Tsigil lacks some of these zones, and a key opens nothing in them. '}
-          To create them too, run <code>tsigil tsigkey import FILE --create-zones</code>.
+          Tsigil lacks some of these zones, and a key opens nothing in them. To create them too, run{' '}
+          <code>tsigil tsigkey import FILE --create-zones</code>.
         </p>
       ) : null}
     </>

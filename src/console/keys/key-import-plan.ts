@@ -6,17 +6,12 @@ import { readAll } from '../rows.ts';
 import { seesAllProjects } from '../session.ts';
 import type { Configuration, KeyInFile } from './configuration.ts';
 
-/** The pool or zone to which new keys apply. */
-export interface Target {
-  readonly scope: Key['scope'];
-  readonly resource_id: string;
-}
-
 /** What an import of a configuration would do. It contains secrets. */
 export interface KeyImportPlan {
   readonly configuration: Configuration;
-  readonly target: Target;
-  /** The ids of the zones of the pool or of the zone, by name in comparison form. */
+  /** The id of the pool to which new keys apply. */
+  readonly pool: string;
+  /** The ids of its zones, by name in comparison form. */
   readonly zones: ReadonlyMap<string, string>;
   readonly fresh: readonly KeyInFile[];
   /** The keys that the service has already, which stay as they are. */
@@ -26,31 +21,23 @@ export interface KeyImportPlan {
 /** Compares a configuration with the service, and changes nothing. Throws `RequestError`. */
 export async function planKeyImport(
   configuration: Configuration,
-  target: Target,
+  pool: string,
   signal: AbortSignal,
 ): Promise<KeyImportPlan> {
-  const present = await zonesOf(target, signal);
+  const headers: Readonly<Record<string, string>> = seesAllProjects()
+    ? { 'X-Auth-All-Projects': 'true' }
+    : {};
+  const { name: poolName } = await get<Pool>(`v2/pools/${pool}`, { signal });
+  const present = await readAll<Zone>('zones', { pool: poolName }, { headers, signal });
   const keys = await readAll<Key>('tsigkeys', {}, { signal });
   const names = new Set(keys.map(({ name }) => comparisonForm(name)));
   return {
     configuration,
-    target,
+    pool,
     zones: new Map(present.map(({ name, id }) => [comparisonForm(name), id])),
     fresh: configuration.keys.filter(({ name }) => !names.has(name)),
     known: configuration.keys.filter(({ name }) => names.has(name)),
   };
-}
-
-async function zonesOf(
-  { scope, resource_id: id }: Target,
-  signal: AbortSignal,
-): Promise<readonly Pick<Zone, 'id' | 'name'>[]> {
-  const headers: Readonly<Record<string, string>> = seesAllProjects()
-    ? { 'X-Auth-All-Projects': 'true' }
-    : {};
-  if (scope === 'ZONE') return [await get<Zone>(`v2/zones/${id}`, { headers, signal })];
-  const pool = await get<Pool>(`v2/pools/${id}`, { signal });
-  return readAll<Zone>('zones', { pool: pool.name }, { headers, signal });
 }
 
 interface KeyRight extends Pick<RightChange, 'key' | 'right'> {
@@ -81,12 +68,13 @@ const HEADERS = { 'Tsigil-Hide-Secrets': 'true' };
 
 /** Creates a key that opens what it opens in the configuration, and never more. */
 async function createKey(plan: KeyImportPlan, { name, key }: KeyInFile): Promise<void> {
-  const { configuration, target, zones } = plan;
+  const { configuration, pool, zones } = plan;
   const { matrix } = configuration;
   const grants = matrix && grantsFrom(matrix.rows, name, zones);
   // Only a PUT accepts many zones, and until then the key must open nothing.
   const isLong = JSON.stringify(grants ?? '').length > ACCEPTED_BYTES;
   const first = isLong ? [] : grants;
+  const target = { scope: 'POOL', resource_id: pool };
   const body = Object.assign(first === undefined ? {} : { grants: first }, key, target);
   const { id } = await send<Key>('v2/tsigkeys', 'POST', body, HEADERS);
   if (isLong) await send(`v2/tsigkeys/${id}/grants`, 'PUT', { grants });

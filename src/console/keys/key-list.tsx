@@ -1,6 +1,5 @@
 import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
 import { State } from '../parts/states.tsx';
-import { Reference } from '../parts/text.tsx';
 import { get, type RequestOptions } from '../requests.ts';
 import type { Key, KeyState } from '../resources.ts';
 import { pageOf } from '../router.ts';
@@ -52,15 +51,7 @@ const FORM = {
 const COLUMNS: Columns<Row> = [
   ['name', 34],
   ['algorithm', 17],
-  {
-    label: 'Applies to',
-    width: 24,
-    cell: ({ scope, resource_id: id }) => (
-      <span class="cell">
-        <Reference collection={scope === 'POOL' ? 'pools' : 'zones'} id={id} withLabel />
-      </span>
-    ),
-  },
+  ['resource_id', 24],
   {
     label: 'Delivery',
     width: 13,

@@ -5,7 +5,7 @@ import { PageHead, Section } from '../parts/page.tsx';
 import { deleting } from '../parts/resource-forms.tsx';
 import { ResourcePage } from '../parts/resource-page.tsx';
 import { Algorithm, State } from '../parts/states.tsx';
-import { Ago, count, Name, Reference, References, sentence, visible } from '../parts/text.tsx';
+import { Ago, count, Name, References, sentence, visible } from '../parts/text.tsx';
 import type { Deliveries, Grants, Key, KeyState, Lifecycle, Uses } from '../resources.ts';
 import { pageOf, query } from '../router.ts';
 import { Consequences } from './consequences.tsx';
@@ -98,9 +98,8 @@ function KeyFacts(props: {
   life: Lifecycle | undefined;
 }) {
   const { keyData, state, life } = props;
-  const { id, scope, resource_id: of, algorithm } = keyData;
+  const { id, algorithm } = keyData;
   const flaws = (state?.weakness ?? []).flatMap((word) => WEAKNESSES[word] ?? []);
-  const collection = scope === 'POOL' ? 'pools' : 'zones';
   const named = (text: string | null | undefined) => text && <bdi>{visible(text)}</bdi>;
   const at = (time: string | null | undefined) => time && <Ago at={time} />;
   return (
@@ -112,13 +111,12 @@ function KeyFacts(props: {
         ['Algorithm', <Algorithm name={algorithm} />],
         ['Secret', <Secret id={id} />],
         ['Weakness', flaws.length === 0 ? null : <b class="warn">! {flaws.join('. ')}</b>],
-        ['Applies to', <Reference collection={collection} id={of} withLabel />],
         ['Owner', named(state?.owner)],
         ['Purpose', named(life?.purpose)],
         ['Secret set', at(state?.secret_set_at)],
         ['Should be replaced', at(state?.expires_at)],
       ]}
-      without={['algorithm', 'scope', 'resource_id']}
+      without={['algorithm']}
     />
   );
 }

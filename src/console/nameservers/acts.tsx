@@ -59,9 +59,11 @@ export function actsOf(server: NameServer): readonly (Act | false)[] {
     },
     editing({ ...FORM, order: [], resource: Object.assign({ updated_at: null }, server) }),
     { label: 'Set up', right: 'nameservers:update', href: pageOf('nameservers', id, 'setup') },
-    paused
-      ? update('Continue delivery…', { ...CONTINUE, path, body: { paused: false } })
-      : update('Pause delivery…', { ...PAUSE, path, body: { paused: true } }),
+    {
+      label: paused ? 'Continue delivery' : 'Pause delivery',
+      right: 'nameservers:update',
+      run: () => send(path, 'PATCH', { paused: !paused }),
+    },
     update('Release its keys…', {
       title: 'Give its keys back to its operator?',
       action: 'Release keys',
@@ -76,34 +78,6 @@ export function actsOf(server: NameServer): readonly (Act | false)[] {
     }),
   ];
 }
-
-const CONTINUE = {
-  title: 'Continue the delivery?',
-  action: 'Continue delivery',
-  text: (
-    <p>
-      The next pass makes the name server equal to the database: it adds and changes keys, and
-      removes the deleted ones.
-    </p>
-  ),
-  method: 'PATCH',
-  isDangerous: false,
-  done: 'Delivery continues',
-} as const;
-
-const PAUSE = {
-  title: 'Pause the delivery?',
-  action: 'Pause delivery',
-  text: (
-    <p>
-      The name server keeps the keys that it has. New keys, changes and deletions wait until you
-      continue, so a deleted key works on it until then.
-    </p>
-  ),
-  method: 'PATCH',
-  isDangerous: false,
-  done: 'Delivery paused',
-} as const;
 
 function Release({ server: { name, driver } }: { server: NameServer }) {
   return (

@@ -1,7 +1,5 @@
-import { useState } from 'preact/hooks';
 import { isMoving, readStates } from '../keys/key-list.tsx';
 import { useLive } from '../live.ts';
-import { Ask } from '../parts/acts.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { Section } from '../parts/page.tsx';
 import { count, Link, Name } from '../parts/text.tsx';
@@ -73,62 +71,5 @@ export function KeysThere({ server }: { server: NameServer }) {
         </>
       )}
     </Section>
-  );
-}
-
-/** What is on a name server beside the keys of Tsigil: unknown keys, and lines that name keys. */
-export function Others({ server }: { server: NameServer }) {
-  const { id, unknown_keys: unknown, key_references: references } = server;
-  const [removed, setRemoved] = useState<string>();
-  if (unknown.length === 0 && (references ?? []).length === 0) return null;
-  return (
-    <section class="panel" aria-label="What else is there">
-      <h2>What else is there</h2>
-      {unknown.length === 0 ? null : (
-        <p>
-          {count(unknown.length, 'key')} that Tsigil does not know. Leave your own, and import those
-          of Tsigil.
-        </p>
-      )}
-      <ul class="stack-s">
-        {unknown.map((name) => (
-          <li class="row" key={name}>
-            <Name text={name} />
-            {may('nameservers:update') ? (
-              <button type="button" class="button text" onClick={() => setRemoved(name)}>
-                Remove…<span class="hidden"> {name}</span>
-              </button>
-            ) : null}
-          </li>
-        ))}
-        {(references ?? []).map(({ key, place }) => (
-          <li key={`${key} ${place}`}>
-            <Name text={key} /> is named in its configuration, which needs it:{' '}
-            <code class="muted">{place}</code>
-          </li>
-        ))}
-      </ul>
-      {removed === undefined ? null : (
-        <Ask
-          title={
-            <>
-              Remove <Name text={removed} />?
-            </>
-          }
-          action="Remove key"
-          text={
-            <p>
-              The name server loses it with its rights in all zones. Tsigil does not have it, so it
-              cannot be restored.
-            </p>
-          }
-          path={`v2/nameservers/${id}/remove-key`}
-          body={{ name: removed }}
-          typed={removed}
-          done="The next pass removes the key"
-          onClose={() => setRemoved(undefined)}
-        />
-      )}
-    </section>
   );
 }

@@ -2,11 +2,11 @@ import { useLive } from '../live.ts';
 import { Facts } from '../parts/facts.tsx';
 import { ResourcePage } from '../parts/resource-page.tsx';
 import { State } from '../parts/states.tsx';
-import { Ago } from '../parts/text.tsx';
+import { Ago, visible } from '../parts/text.tsx';
 import type { NameServer } from '../resources.ts';
 import { actsOf } from './acts.tsx';
 import { KeysLine } from './keys-line.tsx';
-import { KeysThere, Others } from './server-keys.tsx';
+import { KeysThere } from './server-keys.tsx';
 import { titleOf } from './titles.ts';
 import { Why } from './why.tsx';
 
@@ -18,12 +18,7 @@ export function ServerPage({ id }: { id: string }) {
       collection="nameservers"
       live={live}
       acts={actsOf}
-      parts={(server) => (
-        <>
-          <KeysThere server={server} />
-          <Others server={server} />
-        </>
-      )}
+      parts={(server) => <KeysThere server={server} />}
     >
       {(server) => (
         <>
@@ -37,6 +32,9 @@ export function ServerPage({ id }: { id: string }) {
 
 function ServerFacts({ server }: { server: NameServer }) {
   const { state, driver, verified_at: verified, pending_since: since, evidence } = server;
+  const lines = (server.key_references ?? [])
+    .map(({ key, place }) => `${key} (${place})`)
+    .join(', ');
   const clock = verified === null ? 'Not known yet' : 'Within the 300 s of TSIG';
   const log = evidence === null ? 'It is not read, so who uses a key is not known' : 'It is read';
   return (
@@ -53,6 +51,7 @@ function ServerFacts({ server }: { server: NameServer }) {
         ],
         ['Program', titleOf(driver)],
         ['Log', evidence?.problem ?? log],
+        ['Lines that need a key', lines === '' ? null : visible(lines)],
       ]}
       without={SHOWN}
     />
@@ -62,6 +61,6 @@ function ServerFacts({ server }: { server: NameServer }) {
 /** The fields that the page shows in words. */
 const SHOWN = [
   ...(['state', 'driver', 'keys_live', 'keys_wanted', 'verified_at', 'pending_since'] as const),
-  ...(['attempts', 'next_attempt_at', 'held', 'unknown_keys', 'key_references'] as const),
+  ...(['attempts', 'next_attempt_at', 'held', 'key_references'] as const),
   ...(['evidence', 'error_code', 'error', 'paused'] as const),
 ];

@@ -13,5 +13,5 @@ export const TROUBLES: Readonly<Record<string, string>> = {
   prepared: 'Its file is complete, and not loaded yet',
   blocked: 'A change would remove most of its keys',
   held: 'Delivery is held',
-  paused: 'Delivery is paused',
+  paused: 'Delivery is paused, so changes wait, and deleted keys work on it',
 };

@@ -94,7 +94,7 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
       <List
         label={title}
         list={list}
-        words={[singular, plural]}
+        word={singular}
         columns={columns}
         sort="name"
         empty={
@@ -188,7 +188,6 @@ function columnOf<T extends Row>(
   const found = definition?.fields.find((each) => each.name === name);
   const field = found ?? (Object.assign({ name }, CREATED) as FieldDefinition);
   const page = PAGES[collection];
-  const valueOf = (row: T) => row[name as keyof T];
   return {
     label: field.label,
     width,
@@ -196,10 +195,10 @@ function columnOf<T extends Row>(
     cell: (row) =>
       name === definition?.unique && page !== undefined ? (
         <a class="main-link cell" href={pageOf(page, row.id)}>
-          <Name text={String(valueOf(row))} />
+          <Name text={String(row[name as keyof T])} />
         </a>
       ) : (
-        <ShownValue field={field} value={valueOf(row)} />
+        <ShownValue field={field} of={row} />
       ),
   };
 }

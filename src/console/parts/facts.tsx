@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { FieldDefinition } from '../definitions.ts';
-import { definitionOf, wordOf } from '../session.ts';
+import { definitionOf, targetOf, wordOf } from '../session.ts';
 import { Algorithm, State } from './states.tsx';
 import { Ago, Reference, References, visible } from './text.tsx';
 
@@ -12,17 +12,19 @@ const LOOKS: Readonly<Record<string, (value: string) => ComponentChildren>> = {
 };
 
 /** The value of a field, as its kind is shown. */
-export function ShownValue({ field, value }: { field: FieldDefinition; value: unknown }) {
-  const { name, kind, refers_to: collection } = field;
+export function ShownValue({ field, of }: { field: FieldDefinition; of: object }) {
+  const { name, kind } = field;
+  const value: unknown = of[name as keyof typeof of];
+  const collection = targetOf(field, of);
   if (isEmpty(value)) return <span class="muted">–</span>;
   if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>;
   if (typeof value === 'number') return <span>{value}</span>;
-  if (Array.isArray(value) && typeof collection === 'string')
+  if (Array.isArray(value) && collection !== undefined)
     return <References collection={collection} ids={value.map(String)} />;
   if (typeof value !== 'string') return <span class="cell">{visible(textOf(value))}</span>;
   if (LOOKS[name] !== undefined) return <>{LOOKS[name](value)}</>;
   if (kind === 'timestamp') return <Ago at={value} />;
-  if (kind === 'reference' && typeof collection === 'string')
+  if (kind === 'reference' && collection !== undefined)
     return <Reference collection={collection} id={value} />;
   return <bdi class="cell">{visible(value)}</bdi>;
 }
@@ -76,7 +78,7 @@ export function Facts<T extends { readonly id: string; readonly created_at: stri
   const further = fields
     .filter(({ name, secret }) => secret !== true && !hidden.includes(name))
     .filter(({ name }) => !isEmpty(values[name]))
-    .map((field): Fact => [field.label, <ShownValue field={field} value={values[field.name]} />]);
+    .map((field): Fact => [field.label, <ShownValue field={field} of={resource} />]);
   return (
     <section class="panel" aria-label={`The ${wordOf(collection)}`}>
       <Terms

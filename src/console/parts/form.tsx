@@ -1,9 +1,9 @@
 import { h, type ComponentChildren } from 'preact';
-import { useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldDefinition } from '../definitions.ts';
 import { nameOf } from '../names.ts';
 import { asRequestError, type RequestError } from '../requests.ts';
-import { definitionOf } from '../session.ts';
+import { definitionOf, targetOf } from '../session.ts';
 import { Combobox } from './combobox.tsx';
 import { Tick } from './inputs.tsx';
 import { Problem } from './notices.tsx';
@@ -162,7 +162,7 @@ function controlOf(field: FieldDefinition): (props: ControlProps) => ComponentCh
   const isReference = typeof field.refers_to === 'string';
   if (kind === 'boolean') return Switch;
   if (kind === 'enumeration') return Radios;
-  if (kind === 'reference' && isReference) return ReferenceControl;
+  if (kind === 'reference') return ReferenceControl;
   if (kind === 'list' && isReference) return ReferencesControl;
   if (kind === 'list') return choices.length > 0 ? Checkboxes : Lines;
   if (kind === 'map') return Pairs;
@@ -296,18 +296,20 @@ function Pairs(control: ControlProps) {
   );
 }
 
-/** Returns the collection to which a reference with one kind of target refers. */
-function collectionOf({ refers_to: to }: FieldDefinition): string {
-  return typeof to === 'string' ? to : '';
-}
-
-function ReferenceControl({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
-  const collection = collectionOf(field);
+function ReferenceControl(props: ControlProps) {
+  const { field, id, value, values, describedBy, isInvalid, set } = props;
+  const collection = targetOf(field, values) ?? '';
   const given = typeof value === 'string' && value !== '' ? value : undefined;
   const name = given === undefined ? undefined : (nameOf(collection, given) ?? given);
   const chosen = given === undefined || name === undefined ? undefined : { id: given, name };
+  const before = useRef(collection);
+  useEffect(() => {
+    if (before.current !== collection) set(undefined);
+    before.current = collection;
+  }, [collection]);
   return (
     <Combobox
+      key={collection}
       {...{ collection, describedBy, isInvalid, chosen }}
       inputId={id}
       onChoose={(found) => set(found?.id)}
@@ -317,7 +319,7 @@ function ReferenceControl({ field, id, value, describedBy, isInvalid, set }: Con
 
 /** Chooses several resources by their names. */
 function ReferencesControl({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
-  const collection = collectionOf(field);
+  const collection = targetOf(field, {}) ?? '';
   const ids = Array.isArray(value) ? value.map(String) : [];
   const [next, setNext] = useState<Named>();
   return (

@@ -3,6 +3,9 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Confirm } from './dialog.tsx';
 import { Problem } from './notices.tsx';
 
+/** Compares what was pasted with the service. */
+type Read<T> = (signal: AbortSignal) => Promise<T>;
+
 /** Compares a text with the service. Whoever changes the text forgets the comparison. */
 export function useComparison<T>() {
   const [text, setText] = useState('');
@@ -21,7 +24,7 @@ export function useComparison<T>() {
     stop();
     setText(given);
   };
-  const compare = async (read: (signal: AbortSignal) => Promise<T>) => {
+  const compare = async (read: Read<T>) => {
     stop();
     const { signal } = (reading.current = new AbortController());
     setBusy(true);
@@ -36,29 +39,27 @@ export function useComparison<T>() {
   return { text, set, plan, error, isBusy, stop, compare };
 }
 
-interface ImportFormProps {
+interface ImportFormProps<T> {
   readonly label: string;
   readonly hint: string;
-  readonly text: string;
-  readonly error: Error | undefined;
-  readonly isReady: boolean;
+  readonly comparison: ReturnType<typeof useComparison<T>>;
+  /** Absent: there is something to choose first. */
+  readonly read: Read<T> | undefined;
   readonly children: ComponentChildren;
-  set(text: string): void;
-  compare(): void;
 }
 
 /** What is imported, pasted or from a file, and how. */
-export function ImportForm(props: ImportFormProps) {
-  const { label, hint, text, error, isReady, children, set, compare } = props;
+export function ImportForm<T>({ label, hint, comparison, read, children }: ImportFormProps<T>) {
+  const { text, set, error, isBusy, compare } = comparison;
   const id = useId();
-  const canCompare = isReady && text.trim() !== '';
+  const canCompare = read !== undefined && text.trim() !== '' && !isBusy;
   return (
     <>
       <form
         class="panel"
         onSubmit={(event) => {
           event.preventDefault();
-          if (canCompare) compare();
+          if (canCompare) void compare(read);
         }}
       >
         <div class="field">

@@ -15,13 +15,11 @@ export interface Column<T> {
   cell(row: T): ComponentChildren;
 }
 
-/** One and several of what a list has. */
-export type Words = readonly [one: string, many: string];
-
 interface ListProps<T extends Row> {
   readonly label: string;
   readonly list: Rows<T>;
-  readonly words: Words;
+  /** What one row is called. */
+  readonly word: string;
   readonly columns: readonly Column<T>[];
   /** How the list is sorted unless the person chose otherwise. A minus stands for descending. */
   readonly sort?: string;
@@ -33,17 +31,17 @@ interface ListProps<T extends Row> {
 
 /** The rows of a list, how many there are, and the button for more. */
 export function List<T extends Row>(props: ListProps<T>) {
-  const { label, list, words, columns, sort, empty, children } = props;
+  const { label, list, word, columns, sort, empty, children } = props;
   const { rows, hasMore, isLoaded, error, asOf, reload } = list;
   useLayoutEffect(() => {
     if (isLoaded && isReturning.peek()) scrollTo(0, leftAt());
   }, [isLoaded]);
   if (!isLoaded)
-    return <Reading live={{ data: undefined, error, asOf, reload }} what={`the ${words[1]}`} />;
+    return <Reading live={{ data: undefined, error, asOf, reload }} what={`the ${word}s`} />;
   return (
     <>
       <div class="count-line" role="status">
-        <span>{countOf(list, ...words)}</span>
+        <span>{countOf(list, word)}</span>
         <NotLive error={error} asOf={asOf} reload={reload} />
         {children}
       </div>

@@ -4,7 +4,6 @@ import { useEffect, useState } from 'preact/hooks';
 import { nameOf } from '../names.ts';
 import { pageOf } from '../router.ts';
 import type { Found } from '../rows.ts';
-import { wordOf } from '../session.ts';
 import { showToast } from './toasts.tsx';
 
 /** Characters that show nothing, or change the order of what follows them. */
@@ -42,28 +41,12 @@ export const PAGES: Readonly<Record<string, string>> = {
 };
 
 /** A resource by its id, as a link to its page with its name. */
-export function Reference(props: { collection: string; id: string; withLabel?: boolean }) {
-  const { collection, id, withLabel = false } = props;
+export function Reference({ collection, id }: { collection: string; id: string }) {
   const name = nameOf(collection, id);
   const page = PAGES[collection];
-  const label = withLabel ? `${wordOf(collection)} ` : '';
-  if (name === null)
-    return (
-      <span class="warn">
-        ! {label}
-        {id.slice(0, 8)} does not exist
-      </span>
-    );
-  return (
-    <span>
-      <span class="muted">{label}</span>
-      {name === undefined ? (
-        <span class="muted mono">{id.slice(0, 8)}</span>
-      ) : (
-        <Link page={page} id={id} name={name} />
-      )}
-    </span>
-  );
+  if (name === null) return <span class="warn">! {id.slice(0, 8)} does not exist</span>;
+  if (name === undefined) return <span class="muted mono">{id.slice(0, 8)}</span>;
+  return <Link page={page} id={id} name={name} />;
 }
 
 /** The name of a resource, as a link to its page if it has one. */
@@ -79,14 +62,7 @@ export function Link({ page, id, name }: Named & { page: string | undefined }) {
 /** Several resources of a collection. */
 export function References({ collection, ids }: { collection: string; ids: readonly string[] }) {
   return (
-    <span>
-      {ids.map((id, index) => (
-        <span key={id}>
-          {index === 0 ? '' : ', '}
-          <Reference collection={collection} id={id} />
-        </span>
-      ))}
-    </span>
+    <>{ids.map((id, index) => [index === 0 ? '' : ', ', <Reference {...{ collection, id }} />])}</>
   );
 }
 
@@ -139,31 +115,24 @@ export function sentence(text: string): string {
   return capitalised(shown) + (/[.!?]$/.test(shown) ? '' : '.');
 }
 
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+export function count(number: number, word: string): string {
+  return `${number.toLocaleString('en')} ${word}${number === 1 ? '' : 's'}`;
 }
 
 /** Returns how many rows there are, as far as that is known. */
 export function countOf(
   { rows, total, hasMore }: Pick<Found<unknown>, 'rows' | 'total' | 'hasMore'>,
-  one: string,
-  many = `${one}s`,
+  word: string,
 ): string {
-  if (total === undefined && hasMore) return `${count(rows.length, one, many)} and more`;
-  return count(total ?? rows.length, one, many);
+  if (total === undefined && hasMore) return `${count(rows.length, word)} and more`;
+  return count(total ?? rows.length, word);
 }
 
 /** A button that copies a text. */
-export function Copy(props: {
-  text: () => string | Promise<string>;
-  what: string;
-  label?: string;
-}) {
-  const { text, what, label = 'Copy' } = props;
+export function Copy({ text, what }: { text: () => string | Promise<string>; what: string }) {
   return (
     <button type="button" class="button" onClick={() => void copy(text, what)}>
-      {label}
-      <span class="hidden"> {what}</span>
+      Copy<span class="hidden"> {what}</span>
     </button>
   );
 }
@@ -230,12 +199,7 @@ export function Links<T extends Named>(props: {
 export function Names({ names, of }: { names: readonly string[]; of: number }) {
   return (
     <span>
-      {names.map((name, index) => (
-        <span key={name}>
-          {index === 0 ? '' : ', '}
-          <Name text={name} />
-        </span>
-      ))}
+      {names.map((name, index) => [index === 0 ? '' : ', ', <Name text={name} />])}
       {of > names.length ? ` and ${(of - names.length).toLocaleString('en')} more` : ''}
     </span>
   );

@@ -65,7 +65,12 @@ export function PoolPage({ id }: { id: string }) {
         id !== DEFAULT_POOL &&
           deleting('pools', pool, {
             isTyped: keys.data?.rows.length !== 0,
-            text: <Consequences servers={servers.data} zones={zones.data} keys={keys.data} />,
+            text: (
+              <p>
+                The service refuses this while it has name servers or zones. Its keys stay stored,
+                without a pool, and open nothing.
+              </p>
+            ),
           }),
       ]}
       parts={() => (
@@ -125,28 +130,6 @@ function some(found: Found<Named>, word: string, page: string) {
     <>
       <p>{countOf(found, word)}</p>
       <Links page={page} rows={rows} more={(total ?? rows.length) - rows.length} />
-    </>
-  );
-}
-
-/** Says what breaks without a pool, or what is in the way. */
-function Consequences(
-  props: Readonly<Record<'servers' | 'zones' | 'keys', Found<Named> | undefined>>,
-) {
-  const number = (found: Found<Named> | undefined, word: string) =>
-    found === undefined || found.rows.length === 0 ? [] : [countOf(found, word)];
-  const inTheWay = [...number(props.servers, 'name server'), ...number(props.zones, 'zone')];
-  const [left] = number(props.keys, 'key');
-  return (
-    <>
-      <p>
-        {inTheWay.length === 0
-          ? 'Deleting it cannot be undone.'
-          : `! It has ${inTheWay.join(' and ')}, so the service refuses this. Move or delete them first.`}
-      </p>
-      {left === undefined ? null : (
-        <p>{left} belong to it. They stay stored, without a pool, and open nothing.</p>
-      )}
     </>
   );
 }

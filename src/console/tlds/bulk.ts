@@ -1,7 +1,6 @@
 import type { BulkResponse } from '../../domain/actions/bulk-request.ts';
 import { refusedEntries, type ListEntry, type RefusedLine } from '../../domain/tld-lists/list.ts';
 import { get, RequestError } from '../requests.ts';
-import type { Tld } from '../resources.ts';
 
 /** An entry that the service gets. A missing description stays as it is, and null removes it. */
 export interface Entry {
@@ -61,12 +60,4 @@ export function apply(
   );
   const body = Object.assign({ tlds }, options);
   return get('v2/tlds/bulk', { method: 'POST', body, ...(signal === undefined ? {} : { signal }) });
-}
-
-/** Returns the list as the CSV that an import reads: a name, or a name and a description. */
-export function csvOf(tlds: readonly Tld[]): string {
-  const lines = tlds.map(({ name, description }) =>
-    description === null ? name : `${name},"${description.replaceAll('"', '""')}"`,
-  );
-  return lines.map((line) => `${line}\n`).join('');
 }

@@ -1,16 +1,14 @@
-import { useId, useState } from 'preact/hooks';
-import type { BulkResponse } from '../../domain/actions/bulk-request.ts';
+import { useState } from 'preact/hooks';
 import { detectFormat, readTldList, type ListFormat } from '../../domain/tld-lists/read-list.ts';
-import { Changes, Entries, ImportForm, Stage, Totals, useComparison } from '../parts/import.tsx';
-import type { Total } from '../parts/import.tsx';
+import { Changes, Entries, ImportForm, useComparison } from '../parts/import.tsx';
+import { Tick } from '../parts/inputs.tsx';
 import { Denied } from '../parts/notices.tsx';
 import { PageHead } from '../parts/page.tsx';
-import { count, download, Name, visible } from '../parts/text.tsx';
-import type { Tld } from '../resources.ts';
-import { pageOf } from '../router.ts';
-import { readAll } from '../rows.ts';
+import { count, Name, visible } from '../parts/text.tsx';
+import { showToast } from '../parts/toasts.tsx';
+import { open, pageOf } from '../router.ts';
 import { may } from '../session.ts';
-import { apply, csvOf, dryRun, type Outcome } from './bulk.ts';
+import { apply, dryRun, type Outcome } from './bulk.ts';
 
 /** Above this number of entries that change or go, a person types how many. */
 const MANY = 10;
@@ -31,11 +29,6 @@ interface Plan extends Outcome {
   readonly replace: boolean;
 }
 
-interface Done {
-  readonly response: BulkResponse;
-  readonly former: readonly Tld[];
-}
-
 async function compareList(text: string, replace: boolean, signal: AbortSignal): Promise<Plan> {
   const format = detectFormat(text, OPTIONS.delimiter);
   const { entries, refused } = readTldList(text, format, OPTIONS);
@@ -47,9 +40,8 @@ async function compareList(text: string, replace: boolean, signal: AbortSignal):
 /** Compares a list with the entries, shows what would change, and applies it. */
 export function ImportTlds() {
   const [replace, setReplace] = useState(false);
-  const { text, set, plan, error, isBusy, stop, compare } = useComparison<Plan>();
-  const [done, setDone] = useState<Done>();
-  const id = useId();
+  const comparison = useComparison<Plan>();
+  const { text, plan, stop } = comparison;
   return (
     <>
       <PageHead
@@ -57,52 +49,29 @@ export function ImportTlds() {
         crumb={{ label: 'Top-level domains', href: pageOf('tlds') }}
       />
       <div class="stack">
-        {!may('tlds:create') ? (
-          <Denied right="tlds:create" what="Importing a list" />
-        ) : done === undefined ? (
-          <>
-            <ImportForm
-              label="List"
-              hint="Names, the CSV of Designate, the list of IANA, or the Public Suffix List."
-              isReady={!isBusy}
-              compare={() => void compare((signal) => compareList(text, replace, signal))}
-              {...{ text, set, error }}
-            >
-              <fieldset class="field">
-                <legend>Entries that are not in the list</legend>
-                <div class="options">
-                  {[false, true].map((value) => (
-                    <label class="option" key={String(value)}>
-                      <input
-                        type="radio"
-                        name={id}
-                        checked={replace === value}
-                        disabled={value && !may('tlds:delete')}
-                        onChange={() => {
-                          stop();
-                          setReplace(value);
-                        }}
-                      />
-                      {value ? 'Remove them: the list replaces all entries' : 'Keep them'}
-                    </label>
-                  ))}
-                </div>
-                <Denied right="tlds:delete" what="Removing entries" />
-              </fieldset>
-            </ImportForm>
-            {plan === undefined ? null : (
-              <ListChanges
-                plan={plan}
-                finish={(result) => {
+        <Denied right="tlds:create" what="Importing a list" />
+        {may('tlds:create') ? (
+          <ImportForm
+            label="List"
+            hint="Names, the CSV of Designate, the list of IANA, or the Public Suffix List."
+            comparison={comparison}
+            read={(signal) => compareList(text, replace, signal)}
+          >
+            <Denied right="tlds:delete" what="Removing entries that are not in the list" />
+            {may('tlds:delete') ? (
+              <Tick
+                isOn={replace}
+                set={(isOn) => {
                   stop();
-                  setDone(result);
+                  setReplace(isOn);
                 }}
-              />
-            )}
-          </>
-        ) : (
-          <Result done={done} again={() => setDone(undefined)} />
-        )}
+              >
+                Remove the entries that are not in the list
+              </Tick>
+            ) : null}
+          </ImportForm>
+        ) : null}
+        {plan === undefined ? null : <ListChanges plan={plan} />}
       </div>
     </>
   );
@@ -110,37 +79,34 @@ export function ImportTlds() {
 
 const NONE = { added: 0, updated: 0, removed: 0, unchanged: 0 };
 
-function totalsOf({ added, updated, removed, unchanged }: typeof NONE): readonly Total[] {
-  return [
-    [added, 'added'],
-    [updated, 'changed'],
-    [removed, 'removed'],
-    [unchanged, 'left alone'],
-  ];
-}
-
 /** What the list would change, with the button that does it. */
-function ListChanges({ plan, finish }: { plan: Plan; finish(done: Done): void }) {
+function ListChanges({ plan }: { plan: Plan }) {
   const { response, entries, refused, format, replace } = plan;
-  const counts = response?.counts ?? NONE;
-  const { added, updated, removed } = counts;
+  const { added, updated, removed, unchanged } = response?.counts ?? NONE;
   const changes = added + updated + removed;
   const results = [...(response?.results ?? [])];
   return (
     <Changes
-      totals={[...totalsOf(counts), [refused.length, 'refused', true]]}
+      totals={[
+        [added, 'added'],
+        [updated, 'changed'],
+        [removed, 'removed'],
+        [unchanged, 'left alone'],
+        [refused.length, 'refused', true],
+      ]}
       changes={changes}
       action={`Apply ${count(changes, 'change')}`}
       isDangerous={removed > 0}
       typed={replace || updated + removed > MANY ? String(changes) : undefined}
       run={async () => {
-        const former = await readAll<Tld>('tlds', { sort_key: 'name' });
-        finish({ response: await apply(entries, { replace }), former });
+        await apply(entries, { replace });
+        showToast(`${count(changes, 'change')} applied`);
+        open(pageOf('tlds'));
       }}
       question={
         <p>
           New zones are checked against the changed entries at once. Zones that exist stay as they
-          are.
+          are. To keep the present list, run <code>tsigil tld list -f csv</code> first.
         </p>
       }
     >
@@ -181,29 +147,4 @@ function quoted(description: string | null | undefined): string {
 
 function showName({ name }: { readonly name: string }) {
   return <Name text={name} />;
-}
-
-/** What an import has changed, and the way back. */
-function Result({ done: { response, former }, again }: { done: Done; again(): void }) {
-  const file = `tlds-${new Date().toISOString().slice(0, 10)}.csv`;
-  return (
-    <Stage title="Imported" label="Result">
-      <Totals totals={totalsOf(response.counts)} />
-      <p class="muted">
-        The former list has {count(former.length, 'domain')}. Keep it: importing it in the place of
-        all entries takes this import back.
-      </p>
-      <div class="row">
-        <a class="button primary" href={pageOf('tlds')}>
-          Show the domains
-        </a>
-        <button type="button" class="button" onClick={() => download(file, csvOf(former))}>
-          Download the former list
-        </button>
-        <button type="button" class="button" onClick={again}>
-          Import another list
-        </button>
-      </div>
-    </Stage>
-  );
 }

@@ -3,9 +3,8 @@ import { Facts } from '../parts/facts.tsx';
 import { Section } from '../parts/page.tsx';
 import { deleting, editing } from '../parts/resource-forms.tsx';
 import { ResourcePage } from '../parts/resource-page.tsx';
-import { countOf, Links, Names } from '../parts/text.tsx';
-import type { Key, OpeningKeys, Zone } from '../resources.ts';
-import { useFirst, type Found } from '../rows.ts';
+import { Links, Names } from '../parts/text.tsx';
+import type { OpeningKeys, Zone } from '../resources.ts';
 import { may, seesAllProjects } from '../session.ts';
 
 /** What a person asks first stands first. Which fields a type needs, the service says. */
@@ -22,8 +21,6 @@ export function ZonePage({ id }: { id: string }) {
   const live = useLive<Zone>(base + parameters, ({ status }) => status === 'PENDING');
   const mayList = may('tsigkeys:list');
   const opening = useLive<OpeningKeys>(mayList ? `${base}/tsigkeys${parameters}` : undefined);
-  const own = useFirst<Key>('tsigkeys', `scope=ZONE&resource_id=${id}`, 100);
-  const isUsed = own.data?.rows.length !== 0 || opening.data?.keys.length !== 0;
   return (
     <ResourcePage
       collection="zones"
@@ -36,8 +33,8 @@ export function ZonePage({ id }: { id: string }) {
           resource: zone,
         }),
         deleting('zones', zone, {
-          isTyped: isUsed,
-          text: <Consequences isUsed={isUsed} own={own.data} />,
+          isTyped: opening.data?.keys.length !== 0,
+          text: <Consequences opening={opening.data} />,
           parameters,
         }),
       ]}
@@ -65,20 +62,17 @@ function rightsOf({ opens }: OpeningKeys['keys'][number]): string {
 }
 
 /** Says what stops working without a zone. */
-function Consequences({ isUsed, own }: { isUsed: boolean; own: Found<Key> | undefined }) {
+function Consequences({ opening }: { opening: OpeningKeys | undefined }) {
+  const { keys = [], more = 0 } = opening ?? {};
+  const number = keys.length + more;
+  if (opening !== undefined && number === 0)
+    return <p>No key opens anything in it. Deleting it cannot be undone.</p>;
   return (
-    <>
-      <p>
-        {isUsed
-          ? 'Name servers then refuse what keys open in it. Deleting it cannot be undone.'
-          : 'No key opens anything in it. Deleting it cannot be undone.'}
-      </p>
-      {own === undefined || own.rows.length === 0 ? null : (
-        <p>
-          {countOf(own, 'key')} of its own lose their zone and leave every name server:{' '}
-          <Names names={own.rows.map(({ name }) => name)} of={own.rows.length} />.
-        </p>
-      )}
-    </>
+    <p>
+      Name servers then refuse what keys open in it
+      {number === 0 ? '' : ': '}
+      <Names names={keys.map(({ name }) => name)} of={number} />. Keys of its own leave every name
+      server. Deleting it cannot be undone.
+    </p>
   );
 }
