@@ -128,7 +128,7 @@ const VIEWS: readonly View[] = [
     path: 'tlds',
     async ready(page) {
       await page.getByRole('checkbox', { name: 'Select test' }).check();
-      await page.getByText('1 selected').waitFor();
+      await page.getByText('Remove 1 selected…').waitFor();
     },
   },
   {

@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium())('zones, top-level domains and pools in the conso
     ...tlds: readonly { readonly name: string; readonly description?: string }[]
   ) => service.post('/v2/tlds/bulk', { replace: true, tlds });
 
-  test('an entry is added, refused, changed, removed and brought back', async () => {
+  test('an entry is added, refused, changed and removed', async () => {
     await allowOnly();
     const { page } = await enter('tlds');
     await page.getByText('Without an entry, zones may have any name').waitFor();
@@ -30,27 +30,27 @@ describe.skipIf(!hasChromium())('zones, top-level domains and pools in the conso
     await form.getByRole('button', { name: 'Create top-level domain' }).click();
     await page.getByText('1 top-level domain', { exact: true }).waitFor();
 
-    await page.getByRole('button', { name: 'Edit test' }).click();
+    await page.getByRole('link', { name: 'test', exact: true }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
     const edit = page.getByRole('dialog', { name: 'Edit top-level domain' });
     await edit.getByLabel('Description').fill('For tests');
     await edit.getByRole('button', { name: 'Save changes' }).click();
-    await page.getByRole('cell', { name: 'For tests' }).waitFor();
+    await page.getByRole('definition').filter({ hasText: 'For tests' }).waitFor();
+    await expectAccessible(page);
 
-    await page.getByRole('button', { name: 'Remove test' }).click();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.getByRole('button', { name: 'Delete top-level domain' }).click();
     await page.getByText('Without an entry, zones may have any name').waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByRole('cell', { name: 'For tests' }).waitFor();
     await expectAccessible(page);
   });
 
-  test('several entries are chosen, removed after their number is typed, and brought back', async () => {
+  test('several entries are chosen, and removed after their number is typed', async () => {
     const former = { name: 'test', description: 'For tests' };
     await allowOnly({ name: 'one' }, former, { name: 'three' }, { name: 'two' });
     const { page } = await enter('tlds');
     for (const name of ['one', 'test', 'three'])
       await page.getByRole('checkbox', { name: `Select ${name}` }).check();
-    await page.getByText('3 selected').waitFor();
-    await page.getByRole('button', { name: 'Remove…' }).click();
+    await page.getByRole('button', { name: 'Remove 3 selected…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove 3 top-level domains?' });
     await dialog.getByText('one, test, three').waitFor();
     const confirm = dialog.getByRole('button', { name: 'Remove 3 top-level domains' });
@@ -58,9 +58,6 @@ describe.skipIf(!hasChromium())('zones, top-level domains and pools in the conso
     await dialog.getByLabel(/Type/).fill('3');
     await confirm.click();
     await page.getByText('1 top-level domain', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByText('4 top-level domains', { exact: true }).waitFor();
-    expect((await service.get('/v2/tlds?name=test')).body.tlds[0].description).toBe('For tests');
   });
 
   test('an import says what it would change and refuses, and changes nothing yet', async () => {

@@ -18,8 +18,7 @@ export interface ControlProps {
   readonly describedBy: string | undefined;
   readonly isInvalid: boolean;
   set(value: unknown): void;
-  /** Sets several members of the resource. */
-  setAll(values: Values): void;
+  /** All members of the resource, of which a reference may need another one. */
   readonly values: Values;
 }
 
@@ -73,7 +72,7 @@ export function Form(props: FormProps) {
       problem={problems.get(field.name)}
       control={controls[field.name]}
       values={values}
-      setAll={(given) => setValues((before) => Object.assign({}, before, given))}
+      set={(given) => setValues((before) => Object.assign({}, before, { [field.name]: given }))}
     />
   );
   const isClosed = ({ name }: FieldDefinition) => closed?.names.includes(name) === true;
@@ -123,13 +122,13 @@ function problemsOf(error: RequestError | undefined, unique: string): ReadonlyMa
 /** What descriptions say to programs, and not to people. */
 const NULLS = / Null (?:if|for) [^.]*\./g;
 
-interface FieldControlProps extends Pick<ControlProps, 'field' | 'value' | 'values' | 'setAll'> {
+interface FieldControlProps extends Pick<ControlProps, 'field' | 'value' | 'values' | 'set'> {
   readonly problem: string | undefined;
   readonly control: ((props: ControlProps) => ComponentChildren) | undefined;
 }
 
 function FieldControl({ problem, control, ...props }: FieldControlProps) {
-  const { field, setAll } = props;
+  const { field } = props;
   const id = useId();
   const hint = `${id}-hint`;
   const Control = control ?? controlOf(field);
@@ -143,13 +142,7 @@ function FieldControl({ problem, control, ...props }: FieldControlProps) {
         field.label,
         field.required ? null : <span class="muted small"> optional</span>,
       )}
-      <Control
-        {...props}
-        id={id}
-        describedBy={hint}
-        isInvalid={problem !== undefined}
-        set={(given) => setAll({ [field.name]: given })}
-      />
+      <Control {...props} id={id} describedBy={hint} isInvalid={problem !== undefined} />
       <p id={hint} class={problem === undefined ? 'hint' : 'problem'}>
         {problem ?? field.description.replaceAll(NULLS, '')}
       </p>

@@ -34,6 +34,7 @@ export function Name({ text, isWhole = false }: { text: string; isWhole?: boolea
 /** The screen of each collection that has one. */
 export const PAGES: Readonly<Record<string, string>> = {
   tsigkeys: 'keys',
+  tlds: 'tlds',
   zones: 'zones',
   nameservers: 'nameservers',
   pools: 'pools',

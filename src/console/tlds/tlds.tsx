@@ -1,38 +1,77 @@
 import { useState } from 'preact/hooks';
-import { atOnce } from '../parts/acts.tsx';
+import { useLive } from '../live.ts';
 import { Collection, type Columns } from '../parts/collection.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { CreateResource, EditResource } from '../parts/resource-forms.tsx';
-import { count, Name, Names, visible } from '../parts/text.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { CreateResource, deleting, editing } from '../parts/resource-forms.tsx';
+import { ResourcePage } from '../parts/resource-page.tsx';
+import { count, Names, visible } from '../parts/text.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { RequestError, send } from '../requests.ts';
 import type { Tld } from '../resources.ts';
 import { pageOf } from '../router.ts';
 import { may, wordOf } from '../session.ts';
 import type { ScreenProps } from '../shell/screen-props.ts';
-import { apply } from './bulk.ts';
 import { ImportTlds } from './import.tsx';
 
-export function Tlds({ path }: ScreenProps) {
-  return path[0] === 'import' ? <ImportTlds /> : <TldList />;
+export function Tlds({ path: [id] }: ScreenProps) {
+  if (id === undefined) return <TldList />;
+  return id === 'import' ? <ImportTlds /> : <TldPage key={id} id={id} />;
+}
+
+const CONSEQUENCES = (
+  <p>
+    No new zone can end in what is removed. Zones that exist stay as they are. If no entry is left,
+    zones may have any name again. An entry comes back by creating it again.
+  </p>
+);
+
+/** A top-level domain. */
+function TldPage({ id }: { id: string }) {
+  const live = useLive<Tld>(`v2/tlds/${id}`);
+  return (
+    <ResourcePage
+      collection="tlds"
+      live={live}
+      acts={(tld) => [
+        editing({ collection: 'tlds', resource: tld }),
+        deleting('tlds', tld, { isTyped: false, text: CONSEQUENCES }),
+      ]}
+      parts={() => null}
+    >
+      {(tld) => <Facts collection="tlds" resource={tld} />}
+    </ResourcePage>
+  );
 }
 
 /** The top-level domains under which zones may be created. */
 function TldList() {
-  const [edited, setEdited] = useState<Tld>();
   const [removed, setRemoved] = useState<readonly Tld[]>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const onRemove = (tld: Tld) => {
-    if (may('tlds:create')) void atOnce(() => remove([tld]));
-    else setRemoved([tld]);
-  };
-  const onChoose = ({ id }: Tld, isOn: boolean) =>
-    setChosen(new Set(isOn ? [...chosen, id] : [...chosen].filter((each) => each !== id)));
+  const columns: Columns<Tld> = [
+    ['name', 28],
+    ['description', 44],
+    ['created_at', 16],
+    {
+      label: 'Select',
+      width: 12,
+      cell: ({ id, name }) => (
+        <input
+          type="checkbox"
+          aria-label={`Select ${visible(name)}`}
+          checked={chosen.has(id)}
+          onChange={({ currentTarget: { checked } }) =>
+            setChosen(new Set([...chosen, id].filter((each) => checked || each !== id)))
+          }
+        />
+      ),
+    },
+  ];
   return (
     <>
       <Collection<Tld>
         collection="tlds"
-        columns={columnsOf(chosen, { onChoose, onRemove, onEdit: setEdited })}
+        columns={may('tlds:delete') ? columns : columns.slice(0, -1)}
         actions={
           may('tlds:create') ? (
             <a class="button" href={pageOf('tlds', 'import')}>
@@ -46,33 +85,18 @@ function TldList() {
             new zone must be an entry.
           </p>
         }
-        creation={(close) => (
-          <CreateResource
-            collection="tlds"
-            onClose={close}
-            onCreated={() => {
-              close();
-              showToast('Domain added');
-            }}
-          />
-        )}
+        creation={(close) => <CreateResource collection="tlds" onClose={close} onCreated={close} />}
       >
         {(rows) => {
           const selected = rows.filter(({ id }) => chosen.has(id));
           if (selected.length === 0) return null;
           return (
-            <span class="row">
-              <b>{selected.length} selected</b>
-              <button type="button" class="button" onClick={() => setRemoved(selected)}>
-                Remove…
-              </button>
-            </span>
+            <button type="button" class="button" onClick={() => setRemoved(selected)}>
+              Remove {selected.length} selected…
+            </button>
           );
         }}
       </Collection>
-      {edited === undefined ? null : (
-        <EditResource collection="tlds" resource={edited} onClose={() => setEdited(undefined)} />
-      )}
       {removed === undefined ? null : (
         <Removal tlds={removed} onClose={() => setRemoved(undefined)} />
       )}
@@ -80,114 +104,29 @@ function TldList() {
   );
 }
 
-interface Handlers {
-  onChoose(tld: Tld, isOn: boolean): void;
-  onEdit(tld: Tld): void;
-  onRemove(tld: Tld): void;
-}
-
-function columnsOf(
-  chosen: ReadonlySet<string>,
-  { onChoose, onEdit, onRemove }: Handlers,
-): Columns<Tld> {
-  return [
-    {
-      label: 'Name',
-      width: 28,
-      sort: 'name',
-      cell: (tld) => (
-        <span class="row">
-          {may('tlds:delete') ? (
-            <input
-              type="checkbox"
-              aria-label={`Select ${visible(tld.name)}`}
-              checked={chosen.has(tld.id)}
-              onChange={({ currentTarget }) => onChoose(tld, currentTarget.checked)}
-            />
-          ) : null}
-          <Name text={tld.name} />
-        </span>
-      ),
-    },
-    ['description', 40],
-    ['created_at', 14],
-    {
-      label: 'Actions',
-      width: 18,
-      cell: (tld) => (
-        <>
-          {may('tlds:update') ? (
-            <button
-              type="button"
-              class="button text"
-              aria-label={`Edit ${visible(tld.name)}`}
-              onClick={() => onEdit(tld)}
-            >
-              Edit
-            </button>
-          ) : null}
-          {may('tlds:delete') ? (
-            <button
-              type="button"
-              class="button text"
-              aria-label={`Remove ${visible(tld.name)}`}
-              onClick={() => onRemove(tld)}
-            >
-              Remove
-            </button>
-          ) : null}
-        </>
-      ),
-    },
-  ];
-}
-
-/** Removes entries until the first refusal, and offers to create them again. */
-async function remove(tlds: readonly Tld[]): Promise<void> {
-  const done: Tld[] = [];
-  try {
-    for (const tld of tlds) {
-      await send(`v2/tlds/${tld.id}`, 'DELETE').catch((failure: unknown) => {
+/** Asks before several entries are removed, and stops at the first refusal. */
+function Removal({ tlds, onClose }: { tlds: readonly Tld[]; onClose(): void }) {
+  const number = count(tlds.length, wordOf('tlds'));
+  const run = async () => {
+    for (const { id } of tlds)
+      await send(`v2/tlds/${id}`, 'DELETE').catch((failure: unknown) => {
         const isGone = failure instanceof RequestError && failure.type === 'tld_not_found';
         if (!isGone) throw failure;
       });
-      done.push(tld);
-    }
-  } finally {
-    const number = count(done.length, wordOf('tlds'));
-    const undo = async () => {
-      await apply(done, { replace: false });
-      showToast(`${number} back`);
-    };
-    if (done.length > 0)
-      showToast(
-        `${number} removed`,
-        may('tlds:create') ? { label: 'Undo', run: () => void atOnce(undo) } : undefined,
-      );
-  }
-}
-
-/** Asks before entries are removed. */
-function Removal({ tlds, onClose }: { tlds: readonly Tld[]; onClose(): void }) {
-  const number = count(tlds.length, wordOf('tlds'));
+    showToast(`${number} removed`);
+    onClose();
+  };
   return (
     <Confirm
       title={`Remove ${number}?`}
       action={`Remove ${number}`}
       typed={tlds.length > 1 ? String(tlds.length) : undefined}
-      run={async () => {
-        await remove(tlds);
-        onClose();
-      }}
-      onClose={onClose}
+      {...{ run, onClose }}
     >
       <p>
         <Names names={tlds.map(({ name }) => name)} of={tlds.length} />
       </p>
-      <p>
-        No new zone can end in {tlds.length > 1 ? 'them' : 'it'} then. Zones that exist stay as they
-        are. If no entry is left, zones may have any name again.
-      </p>
+      {CONSEQUENCES}
     </Confirm>
   );
 }
