@@ -16,7 +16,7 @@ export function ShownValue({ field, of }: { field: FieldDefinition; of: object }
   const { name, kind } = field;
   const value: unknown = of[name as keyof typeof of];
   const collection = targetOf(field, of);
-  if (isEmpty(value)) return <span class="muted">–</span>;
+  if (isEmpty(value)) return null;
   if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>;
   if (typeof value === 'number') return <span>{value}</span>;
   if (Array.isArray(value) && collection !== undefined)

@@ -2,8 +2,8 @@ import { useLive } from '../live.ts';
 import type { AuditRecord } from '../resources.ts';
 import { pageOf } from '../router.ts';
 import { may } from '../session.ts';
+import { Lines } from './lines.tsx';
 import { Section } from './page.tsx';
-import { State } from './states.tsx';
 import { Ago, Name, visible } from './text.tsx';
 
 /** The last entries of the audit trail about a resource, for callers that may see them. */
@@ -17,17 +17,18 @@ export function History({ collection, id }: { collection: string; id: string }) 
     <Section title="History" live={live}>
       {({ records }) => (
         <>
-          <ol class="timeline">
-            {records.map(({ seq, at, actor_name: actor, action, outcome }) => (
-              <li key={seq}>
-                <span>
-                  <Name text={actor} /> {visible(action)}{' '}
-                  {outcome === 'success' ? null : <State state={outcome} />}
-                </span>
-                <Ago at={at} />
-              </li>
-            ))}
-          </ol>
+          <Lines
+            lines={records.map(({ seq, at, actor_name: actor, action, outcome }) => ({
+              key: String(seq),
+              state: outcome,
+              text: (
+                <>
+                  <Name text={actor} /> {visible(action)}
+                </>
+              ),
+              detail: <Ago at={at} />,
+            }))}
+          />
           <a href={`${pageOf('audit')}?${filter}`}>All in audit</a>
         </>
       )}
