@@ -1,15 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { copy } from '../parts/text.tsx';
-import { showToast } from '../parts/toasts.tsx';
-import { asRequestError, get } from '../requests.ts';
+import { atOnce } from '../parts/acts.tsx';
+import { Copy } from '../parts/text.tsx';
+import { send } from '../requests.ts';
 import { may } from '../session.ts';
 
 const SHOWN_SECONDS = 30;
 
-function reveal(id: string): Promise<string> {
-  return get<{ secret: string }>(`v2/tsigkeys/${id}/reveal`, { method: 'POST', body: {} }).then(
-    ({ secret }) => secret,
-  );
+async function reveal(id: string): Promise<string> {
+  return (await send<{ secret: string }>(`v2/tsigkeys/${id}/reveal`, 'POST', {})).secret;
 }
 
 /**
@@ -35,13 +33,9 @@ export function Secret({ id }: { id: string }) {
     if (isShown && left <= 0) setSecret(undefined);
   }, [left]);
   const show = async () => {
-    try {
-      const value = await reveal(id);
-      setLeft(SHOWN_SECONDS);
-      setSecret(value);
-    } catch (error) {
-      showToast(asRequestError(error).message);
-    }
+    const value = await reveal(id);
+    setLeft(SHOWN_SECONDS);
+    setSecret(value);
   };
   if (!may('tsigkeys:reveal'))
     return <span class="muted">Hidden. Seeing it needs the right tsigkeys:reveal.</span>;
@@ -59,18 +53,12 @@ export function Secret({ id }: { id: string }) {
         ref={button}
         type="button"
         class="button"
-        onClick={() => (isShown ? setSecret(undefined) : void show())}
+        onClick={() => (isShown ? setSecret(undefined) : void atOnce(show))}
       >
         {isShown ? 'Hide' : 'Show'}
         <span class="hidden"> the secret</span>
       </button>
-      <button
-        type="button"
-        class="button"
-        onClick={() => void copy(() => reveal(id), 'the secret')}
-      >
-        Copy<span class="hidden"> the secret</span>
-      </button>
+      <Copy text={() => reveal(id)} what="the secret" />
       {isShown ? (
         <span class="muted small">
           Hidden in {left} s.{' '}

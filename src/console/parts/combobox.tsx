@@ -11,7 +11,6 @@ interface ComboboxProps {
   readonly inputId: string;
   readonly describedBy?: string | undefined;
   readonly isInvalid?: boolean;
-  readonly placeholder?: string;
   readonly chosen: Found | undefined;
   onChoose(found: Found | undefined): void;
 }
@@ -62,7 +61,6 @@ export function Combobox(props: ComboboxProps) {
         aria-invalid={props.isInvalid}
         autocomplete="off"
         spellcheck={false}
-        placeholder={props.placeholder}
         value={text}
         onFocus={({ currentTarget }) => {
           currentTarget.select();

@@ -27,7 +27,6 @@ export interface FormProps {
   readonly fields: readonly FieldDefinition[];
   readonly values: Values;
   readonly action: string;
-  readonly children?: ComponentChildren;
   /** Controls of the screen in the place of the general ones, by the names of the fields. */
   readonly controls?:
     Readonly<Record<string, (props: ControlProps) => ComponentChildren>> | undefined;
@@ -93,7 +92,6 @@ export function Form(props: FormProps) {
           <div class="stack closed">{fields.filter(isClosed).map(control)}</div>
         </details>
       )}
-      {props.children}
       {error !== undefined && isElsewhere ? <Problem error={error} /> : null}
       <div class="dialog-actions">
         <button type="button" class="button" onClick={props.onCancel}>

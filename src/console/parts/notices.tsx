@@ -95,7 +95,7 @@ export function NotLive(props: { error: RequestError | undefined; asOf: number; 
 export function NotLoaded() {
   return (
     <>
-      <p>The service was updated, or cannot be reached.</p>
+      <p>This could not be loaded: the service was updated, or cannot be reached.</p>
       <div>
         <button type="button" class="button" onClick={() => location.reload()}>
           Load again

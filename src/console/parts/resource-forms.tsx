@@ -20,8 +20,7 @@ interface Arrangement {
   readonly without?: readonly string[];
 }
 
-interface DialogProps
-  extends Arrangement, Pick<FormProps, 'collection' | 'controls' | 'closed' | 'children'> {
+interface DialogProps extends Arrangement, Pick<FormProps, 'collection' | 'controls' | 'closed'> {
   onClose(): void;
 }
 

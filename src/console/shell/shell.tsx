@@ -1,8 +1,9 @@
-import type { ComponentChildren, ComponentType } from 'preact';
+import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
 import { Mark } from '../parts/mark.tsx';
 import { NotLoaded } from '../parts/notices.tsx';
+import { PageHead } from '../parts/page.tsx';
 import { Name } from '../parts/text.tsx';
 import { Toasts } from '../parts/toasts.tsx';
 import { confirmation } from '../requests.ts';
@@ -67,20 +68,9 @@ export function Shell() {
         <div>
           <Header />
           <main id="main" class="main" ref={main} tabIndex={-1}>
-            {screen === undefined ? (
-              <NoPage title="There is no such page">
-                <p>
-                  The link is wrong, or your roles do not show this page.{' '}
-                  <a href={BASE}>Open the overview</a>
-                </p>
-              </NoPage>
-            ) : Loaded === null ? (
-              <NoPage title="This page could not be loaded">
-                <NotLoaded />
-              </NoPage>
-            ) : Loaded === undefined ? null : (
-              <Loaded path={path.slice(1)} />
-            )}
+            {screen === undefined ? <NoPage /> : null}
+            {Loaded === null ? <NotLoaded /> : null}
+            {Loaded ? <Loaded path={path.slice(1)} /> : null}
           </main>
         </div>
       </div>
@@ -141,12 +131,14 @@ function Header() {
   );
 }
 
-function NoPage({ title, children }: { title: string; children: ComponentChildren }) {
+function NoPage() {
   return (
-    <div class="stack">
-      <h1 tabIndex={-1}>{title}</h1>
-      {children}
-    </div>
+    <>
+      <PageHead title="There is no such page" />
+      <p>
+        The link is wrong, or your roles do not show this page. <a href={BASE}>Open the overview</a>
+      </p>
+    </>
   );
 }
 
