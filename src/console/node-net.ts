@@ -1,11 +1,9 @@
-const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+import { domainToASCII } from './node-url.ts';
 
 /** What the parts of the domain in the console use of `node:net`, for browsers. No zone indexes. */
 export function isIP(text: string): 0 | 4 | 6 {
-  if (IPV4.test(text)) return 4;
-  return isIPv6(text) ? 6 : 0;
-}
-
-export function isIPv6(text: string): boolean {
-  return text.includes(':') && /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`);
+  if (text.includes(':'))
+    return /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`) ? 6 : 0;
+  // A URL writes all forms of an IPv4 address as four decimal numbers.
+  return /^\d[\d.]*$/.test(text) && domainToASCII(text) === text ? 4 : 0;
 }

@@ -1,20 +1,27 @@
+import type { Request } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  consolePages,
-  expectAccessible,
-  hasChromium,
-  shoot,
-  signInOn,
-} from '../harness/chromium.ts';
+import { consolePages, expectAccessible, hasChromium, shoot } from '../harness/chromium.ts';
 import { createKey, DEFAULT_POOL } from '../harness/delivery.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { createTlds, createZone, primary } from '../harness/zones.ts';
 
 // What the pages have, in the functions that run there.
-declare const document: { readonly documentElement: { readonly outerHTML: string } };
+declare const document: {
+  readonly documentElement: { readonly outerHTML: string };
+  dispatchEvent(event: Event): void;
+};
 declare const localStorage: object;
 declare const sessionStorage: object;
+
+/** Makes the page take itself for one that is, or is not, in front. */
+function seeAs(visibilityState: string): void {
+  Object.defineProperty(document, 'visibilityState', {
+    value: visibilityState,
+    configurable: true,
+  });
+  document.dispatchEvent(new Event('visibilitychange'));
+}
 
 describe.skipIf(!hasChromium())('the web console', () => {
   let service: TestService;
@@ -67,15 +74,29 @@ describe.skipIf(!hasChromium())('the web console', () => {
     expect(await page.getByRole('table').count()).toBe(0);
   });
 
-  test('only requests to the API and to the console are sent', async () => {
-    await createKey(service, 'sent.example');
-    const paths = new Set<string>();
-    const opened = await openNew();
-    opened.page.on('request', (request) => paths.add(new URL(request.url()).pathname));
-    await signInOn(opened, service.token);
-    await opened.open('keys');
-    await opened.page.getByRole('table', { name: 'Keys' }).waitFor();
-    expect([...paths].filter((path) => !/^\/(?:v2|console)\//.test(path))).toEqual([]);
+  test('a tab that nobody sees reads nothing and shows no secret, and reads when it is seen', async () => {
+    const { id } = await createKey(service, 'hidden.example');
+    const { page, open } = await enter('keys');
+    await page.clock.install();
+    await open(`keys/${id}`);
+    const hide = page.getByRole('button', { name: 'Hide the secret' });
+    await page.getByRole('button', { name: 'Show the secret' }).click();
+    await hide.waitFor();
+    await page.clock.pauseAt(Date.now() + 1000);
+    const isRead = (request: Request) => request.url().endsWith(`/tsigkeys/${id}`);
+    const read = page.waitForRequest(isRead);
+    await page.clock.runFor(10_000);
+    await (await read).response();
+
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.evaluate(seeAs, 'hidden');
+    await hide.waitFor({ state: 'detached' });
+    await page.clock.runFor(120_000);
+    expect(requests).toEqual([]);
+    const next = page.waitForRequest(isRead);
+    await page.evaluate(seeAs, 'visible');
+    await next;
   });
 
   test('a line that the caller may not do says which right it needs', async () => {
@@ -194,6 +215,9 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await createKey(service, 'made.example');
     const { body } = await service.post('/v2/tokens', { name: 'curious', roles: ['reader'] });
     await service.get('/v2/tsigkeys', { 'x-auth-token': body.token });
+    await expect
+      .poll(async () => (await service.get('/v2/audit?outcome=denied')).body.records)
+      .toContainEqual(expect.objectContaining({ actor_name: 'curious' }));
     const { page } = await enter('audit?outcome=denied');
     const table = page.getByRole('table', { name: 'Audit trail' });
     await table.getByRole('link', { name: 'curious' }).waitFor();

@@ -15,22 +15,32 @@ const FIELD = {
   nullable: true,
 };
 
+/** A member of every key that no definition has. */
+const LINKS = {
+  name: 'links',
+  label: 'Links',
+  kind: 'map',
+  description: 'The addresses of the key.',
+  required: false,
+  set: 'never',
+};
+
 const { start, enter } = consolePages();
 
 test.skipIf(!hasChromium())(
-  'a field that is added to a definition is in the filters, the columns and the form',
+  'a field that is added to a definition is in the filters, the columns, the form and the page of a key',
   async () => {
     const { tsigkeys } = resourceDefinitions();
     if (tsigkeys === undefined) throw new Error('There is no definition');
     // The service describes its resources once, and sends this description with each session.
     const { fields, filters } = tsigkeys as unknown as { fields: object[]; filters: string[] };
-    fields.push(FIELD);
+    fields.push(FIELD, LINKS);
     filters.push(FIELD.name);
     try {
       const service = await startTestService();
-      await createKey(service, 'described.example');
+      const { id } = await createKey(service, 'described.example');
       await start(service);
-      const { page } = await enter('keys');
+      const { page, open } = await enter('keys');
       await page.getByRole('link', { name: 'described.example' }).waitFor();
 
       const colours = page.getByLabel('Colour', { exact: true }).first();
@@ -42,8 +52,16 @@ test.skipIf(!hasChromium())(
       const form = page.getByRole('dialog', { name: 'New key' });
       await form.getByRole('radio', { name: 'green' }).check();
       await form.getByText(FIELD.description).waitFor();
+      expect(await form.getByText(LINKS.label).count()).toBe(0);
+
+      await open(`keys/${id}`);
+      await page.getByRole('term').filter({ hasText: LINKS.label }).waitFor();
+      await page
+        .getByRole('definition')
+        .filter({ hasText: `v2/tsigkeys/${id}` })
+        .waitFor();
     } finally {
-      fields.pop();
+      fields.splice(-2);
       filters.pop();
     }
   },

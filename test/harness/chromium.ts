@@ -49,10 +49,10 @@ export function hasChromium(): boolean {
   });
 }
 
-export async function startChromium(): Promise<Browser> {
+export async function startChromium(...flags: readonly string[]): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('Chromium is not installed');
-  const options = { executablePath, args: FLAGS, timeout: START_MS };
+  const options = { executablePath, args: [...FLAGS, ...flags], timeout: START_MS };
   const browser = await startAgainIfFailed('Chromium', () => chromium.launch(options));
   atEnd(() => browser.close());
   return browser;
@@ -62,7 +62,10 @@ export async function startChromium(): Promise<Browser> {
 export interface ConsolePage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Errors in the console, refusals by the content security policy, and exceptions. */
+  /**
+   * Warnings and errors in the console, refusals by the content security policy, exceptions, and
+   * requests elsewhere.
+   */
   readonly complaints: string[];
   /** Opens a page of the console, such as `keys`. */
   open(path: string): Promise<void>;
@@ -84,10 +87,15 @@ export async function openConsole(
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error' && !RESPONSE.test(message.text()))
+    if (['error', 'warning'].includes(message.type()) && !RESPONSE.test(message.text()))
       complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    const { origin, pathname } = new URL(request.url());
+    const isOwn = origin === url && /^\/(?:$|v2\/|console\/)/.test(pathname);
+    if (!isOwn) complaints.push(`A request to ${request.url()}`);
+  });
   const open = async (path: string) => {
     await page.goto(`${url}/console/${path}`);
   };
@@ -105,12 +113,14 @@ export async function signInOn({ page, context, open }: ConsolePage, token: stri
 
 /**
  * Opens pages of one service for the tests of a file, signed in with its token. Call `start` before
- * them. After each test, expects no complaint of a browser.
+ * them. After each test, expects no complaint of a browser, and only requests that the description
+ * of the API has, so that a token could make them.
  */
 export function consolePages() {
   const opened: ConsolePage[] = [];
   let started: { readonly browser: Browser; readonly service: TestService } | undefined;
   let cookies: Awaited<ReturnType<ConsolePage['context']['storageState']>>;
+  let documented: RegExp;
   afterEach(async () => {
     const pages = opened.splice(0);
     for (const { context } of pages) await context.close();
@@ -120,6 +130,12 @@ export function consolePages() {
   const openNew = async (options: BrowserContextOptions = {}) => {
     if (started === undefined) throw new Error('The pages have no service');
     const page = await openConsole(started.browser, started.service, options);
+    page.page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      const what = `${request.method()} ${pathname}`;
+      if (pathname.startsWith('/v2/') && !documented.test(what))
+        page.complaints.push(`${what} is not documented`);
+    });
     opened.push(page);
     return page;
   };
@@ -132,6 +148,8 @@ export function consolePages() {
       return page;
     },
     async start(service: TestService) {
+      const { paths } = (await service.get('/openapi.json')).body;
+      documented = operationsOf(paths);
       const browser = await startChromium();
       started = { browser, service };
       const first = await openConsole(browser, service);
@@ -145,6 +163,16 @@ export function consolePages() {
       return page;
     },
   };
+}
+
+/** Returns what matches the method and the path of each operation that an OpenAPI document has. */
+function operationsOf(paths: Readonly<Record<string, object>>): RegExp {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map(
+      (method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}`,
+    ),
+  );
+  return new RegExp(`^(?:${operations.join('|')})$`);
 }
 
 /** Writes a picture of the page to var/console. */

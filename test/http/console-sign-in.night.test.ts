@@ -87,6 +87,24 @@ describe('a session of the console', () => {
     expect([opened.status, opened.headers.get('set-cookie')]).toEqual([401, null]);
   });
 
+  test('401 with the reason, and no cookie, for a sign-in without TLS at a public name', async () => {
+    const proxied = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    const at = (scheme: string) =>
+      signIn(proxied, undefined, {
+        'x-forwarded-proto': scheme,
+        'x-forwarded-host': 'console.example',
+      });
+    const { opened } = await at('http');
+    expect([opened.status, opened.headers.get('set-cookie')]).toEqual([401, null]);
+    expect(opened.body).toMatchObject({
+      secure: false,
+      reason: expect.stringContaining('tls.cert') as string,
+    });
+    const secure = await at('https');
+    expect(secure.cookie).toMatch(/^__Host-tsigil=/);
+    expect((await secure.call('GET', '/v2/tlds')).status).toBe(200);
+  });
+
   test('415 for a form, even from a page of the service', async () => {
     const browser = await signIn(service);
     const type = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -410,6 +428,7 @@ describe('secrets', () => {
       { auditIntervalMs: 20 },
     );
     const browser = await signIn(service);
+    const began = Date.now();
     const created = await browser.call('POST', '/v2/tsigkeys', KEY);
     expect(created.status).toBe(201);
     const { id, secret } = created.body;
@@ -431,14 +450,26 @@ describe('secrets', () => {
     expect([revealed.status, revealed.body]).toEqual([200, { secret }]);
     const exported = await browser.call('GET', `/v2/tsigkeys/${id}/export?format=bind`);
     expect(exported.text).toContain(secret);
+    const ended = Date.now();
     const path = `/v2/audit?resource_id=${id}&sort_dir=asc`;
-    await expect
-      .poll(async () =>
-        (await service.get(path)).body.records
-          .map(({ action }: { action: string }) => action)
-          .filter((action: string) => !action.includes('rotation')),
-      )
-      .toEqual(['tsigkeys:create', 'tsigkeys:update', 'tsigkeys:reveal', 'tsigkeys:export']);
+    const records = async (): Promise<{ action: string; at: string }[]> =>
+      (await service.get(path)).body.records.filter(
+        ({ action }: { action: string }) => !action.includes('rotation'),
+      );
+    const actions = ['create', 'update', 'reveal', 'export'].map((act) => `tsigkeys:${act}`);
+    await expect.poll(async () => (await records()).map(({ action }) => action)).toEqual(actions);
+    for (const record of await records()) {
+      expect(record).toMatchObject({
+        actor_id: 'configured',
+        actor_name: 'admin',
+        resource_id: id,
+        resource_name: record.action === 'tsigkeys:create' ? 'xfr' : 'xfr2',
+        source: '127.0.0.1',
+        outcome: 'success',
+      });
+      const at = Date.parse(`${record.at}Z`);
+      expect([at >= began, at <= ended]).toEqual([true, true]);
+    }
   });
 
   test('no GET path of the API shows a session the secret of a key', async () => {

@@ -6,7 +6,8 @@ import {
 } from '../../domain/key-formats/reader.ts';
 import { ACCESS_READERS } from '../../domain/access/readers.ts';
 import type { ServerConfiguration } from '../../domain/access/access.ts';
-import { detectFormat, IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
+import { detectFormat } from '../../domain/key-formats/detect.ts';
+import { IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';

@@ -3,8 +3,7 @@ import type { DefinedKey } from '../../domain/access/access.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
-import { isOwnKey } from '../../domain/brands/brands.ts';
-import { OWN_KEY } from '../../domain/key-formats/read-bind.ts';
+import { isOwnKey, OWN_KEY } from '../../domain/key-formats/own-keys.ts';
 import {
   commonGrants,
   grantList,

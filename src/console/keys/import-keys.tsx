@@ -7,6 +7,7 @@ import { Changes, Entries, ImportForm, Stage, useComparison } from '../parts/imp
 import { count, Name, Names, visible } from '../parts/text.tsx';
 import { DEFAULT_POOL } from '../pools/default-pool.ts';
 import { pageOf } from '../router.ts';
+import { readConfiguration } from './configuration.ts';
 import {
   importKeys,
   planKeyImport,
@@ -32,10 +33,8 @@ export function ImportKeys() {
   const [done, setDone] = useState<Done>();
   const name = nameOf('pools', pool ?? DEFAULT_POOL) ?? '';
   const missing = plan?.configuration.missing ?? [];
-  const read = async (of: string, signal: AbortSignal) => {
-    const { readConfiguration } = await import('./configuration.ts');
-    return planKeyImport(await readConfiguration(text), of, signal);
-  };
+  const read = async (of: string, signal: AbortSignal) =>
+    planKeyImport(await readConfiguration(text), of, signal);
   if (done !== undefined) return <Result {...done} again={() => setDone(undefined)} />;
   return (
     <>

@@ -4,7 +4,7 @@ import { asRequestError, get, send, type RequestError } from '../requests.ts';
 import type { Key, Pool, Zone } from '../resources.ts';
 import { readAll } from '../rows.ts';
 import { seesAllProjects } from '../session.ts';
-import type { Configuration, KeyInFile } from './configuration.ts';
+import type { Configuration, KeyInFile } from './readers/reader.ts';
 
 /** What an import of a configuration would do. It contains secrets. */
 export interface KeyImportPlan {

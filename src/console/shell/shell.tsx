@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
 import { Mark } from '../parts/mark.tsx';
-import { NotLoaded } from '../parts/notices.tsx';
+import { Denied, NotLoaded } from '../parts/notices.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { Name } from '../parts/text.tsx';
 import { Toasts } from '../parts/toasts.tsx';
@@ -27,7 +27,8 @@ import { Shortcuts } from './shortcuts.tsx';
 export function Shell() {
   const path = parts.value;
   const screens = SCREENS.filter(([, , right]) => right === undefined || may(right));
-  const screen = screens.find(([page]) => page === (path[0] ?? ''));
+  const isAsked = ([page]: Screen) => page === (path[0] ?? '');
+  const screen = screens.find(isAsked);
   const Loaded = useScreen(screen);
   const main = useRef<HTMLElement>(null);
   useFocus(main, path.join('/'), Loaded !== undefined);
@@ -68,7 +69,7 @@ export function Shell() {
         <div>
           <Header />
           <main id="main" class="main" ref={main} tabIndex={-1}>
-            {screen === undefined ? <NoPage /> : null}
+            {screen === undefined ? <NotShown screen={SCREENS.find(isAsked)} /> : null}
             {Loaded === null ? <NotLoaded /> : null}
             {Loaded ? <Loaded path={path.slice(1)} /> : null}
           </main>
@@ -131,12 +132,19 @@ function Header() {
   );
 }
 
-function NoPage() {
+/** Stands in the place of a screen that the caller may not see, or that does not exist. */
+function NotShown({ screen }: { screen: Screen | undefined }) {
+  const [, title = 'There is no such page', right] = screen ?? [];
   return (
     <>
-      <PageHead title="There is no such page" />
+      <PageHead title={title} />
+      {right === undefined ? (
+        <p>The link is wrong.</p>
+      ) : (
+        <Denied right={right} what="Seeing this page" />
+      )}
       <p>
-        The link is wrong, or your roles do not show this page. <a href={BASE}>Open the overview</a>
+        <a href={BASE}>Open the overview</a>
       </p>
     </>
   );

@@ -80,8 +80,17 @@ export function missingSemicolon(origin: Origin): KeyFileError {
 }
 
 /** Returns the words of a statement, without its blocks. */
-export function wordsOf({ parts }: Statement): string[] {
-  return parts.flatMap((part) => ('kind' in part ? [part.text] : []));
+export function wordsOf(statement: Statement): string[] {
+  return wordTokens(statement).map(({ text }) => text);
+}
+
+/** Returns the first word of a statement, in lower case. */
+export function nameOf(statement: Statement): string {
+  return wordsOf(statement)[0]?.toLowerCase() ?? '';
+}
+
+export function wordTokens({ parts }: Statement): Token[] {
+  return parts.flatMap((part) => ('kind' in part ? [part] : []));
 }
 
 /** Returns the statements in all blocks of a statement. */
@@ -94,7 +103,7 @@ export type PlaceOf = (origin: Origin) => string;
 
 /** Returns the statements with a name, in order. */
 export function named(statements: readonly Statement[], name: string): Statement[] {
-  return statements.filter((each) => wordsOf(each)[0]?.toLowerCase() === name);
+  return statements.filter((each) => nameOf(each) === name);
 }
 
 /** Returns a statement on one line. */

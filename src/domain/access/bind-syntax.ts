@@ -2,7 +2,14 @@ import type { Token } from '../key-formats/read-bind.ts';
 import { KeyFileError, type Origin } from '../key-formats/reader.ts';
 import { hasFaultyEscape, nameForm } from '../text/dns-name.ts';
 import { isMisspelt } from '../text/suggestion.ts';
-import { blockOf, missingSemicolon, wordsOf, type Statement } from './bind-lists.ts';
+import {
+  blockOf,
+  missingSemicolon,
+  nameOf,
+  wordsOf,
+  wordTokens,
+  type Statement,
+} from './bind-lists.ts';
 import { unknownWord } from './unknown-word.ts';
 
 /** The statements with an address match list. */
@@ -235,16 +242,8 @@ function checkRules(policy: Statement): void {
   }
 }
 
-function wordTokens({ parts }: Statement): Token[] {
-  return parts.flatMap((part) => ('kind' in part ? [part] : []));
-}
-
 function originOf(part: Statement['parts'][number]): Origin | undefined {
   return 'kind' in part ? part : part[0]?.origin;
-}
-
-function nameOf(statement: Statement): string {
-  return wordsOf(statement)[0]?.toLowerCase() ?? '';
 }
 
 function isName(part: Statement['parts'][number] | undefined, names: ReadonlySet<string>): boolean {

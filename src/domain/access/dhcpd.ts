@@ -2,7 +2,7 @@ import { dhcpdKeys } from '../key-formats/read-dhcpd.ts';
 import type { ReadIncluded } from '../key-formats/reader.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import type { ServerConfiguration } from './access.ts';
-import { placesIn } from './ranges.ts';
+import { placesIn } from './places.ts';
 
 /**
  * Reads the keys of ISC DHCP, which is a client: its keys open nothing there. `path` is the path of

@@ -1,6 +1,5 @@
 import type { Right } from '../brands/brand.ts';
-import { NO_ADDRESS } from '../brands/knot.ts';
-import { keyEntryOf, knotEntries, type KnotEntry } from '../key-formats/read-knot.ts';
+import { keyEntryOf, knotEntries, NO_ADDRESS, type KnotEntry } from '../key-formats/read-knot.ts';
 import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
 import { nameForm } from '../text/dns-name.ts';
 import {
@@ -14,7 +13,8 @@ import {
   type ZoneAccess,
 } from './access.ts';
 import { checkEntries, checkSection } from './knot-syntax.ts';
-import { familiesOf, placesIn, readRange, type PlaceOf } from './ranges.ts';
+import { placesIn, type PlaceOf } from './places.ts';
+import { familiesOf, readRange } from './ranges.ts';
 
 export const SECTIONS = ['server', 'key', 'remote', 'remotes', 'acl', 'template', 'zone'];
 

@@ -22,7 +22,8 @@ import {
   type ZoneAccess,
 } from './access.ts';
 import { checkNsdEntries } from './nsd-syntax.ts';
-import { familiesOf, placesIn, readRange, type PlaceOf } from './ranges.ts';
+import { placesIn, type PlaceOf } from './places.ts';
+import { familiesOf, readRange } from './ranges.ts';
 
 /** A line `provide-xfr:`, which permits a key from addresses, or unsigned requests, or no one. */
 interface Line {

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { placeOf, type Origin, type ReadIncluded } from '../key-formats/reader.ts';
 import { addressOf, prefixOf, type Family, type Range } from './access.ts';
 
 /**
@@ -31,26 +30,4 @@ export function familiesOf(addresses: readonly string[]): readonly Family[] | un
   if (versions.length === 0 || versions.includes(0) || addresses.includes('::')) return undefined;
   if (!versions.includes(6)) return [4];
   return versions.includes(4) ? undefined : [6];
-}
-
-export type PlaceOf = (origin: Origin) => string;
-
-/**
- * Returns how the places of a configuration are named, the reader of its included files, and the
- * list to which this reader adds each file that it cannot read. A pattern may match no file here,
- * although it matches some on the name server: `hasEmptyInclude` tells whether one did.
- */
-export function placesIn(path: string, include: ReadIncluded = () => []) {
-  const unread: string[] = [];
-  let empty = 0;
-  const at: PlaceOf = (origin) =>
-    origin.file === undefined ? `${path}:${origin.line}` : placeOf(origin);
-  const read: ReadIncluded = (statement) => {
-    const files = include(statement);
-    if (files.length === 0) empty += 1;
-    if (files.length === 0 && !/[*?[{]/.test(statement.pattern))
-      unread.push(`'${statement.pattern}' (${at(statement)})`);
-    return files;
-  };
-  return { placeOf: at, read, unread, hasEmptyInclude: () => empty > 0 };
 }

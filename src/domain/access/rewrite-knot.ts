@@ -1,8 +1,9 @@
 import { listName, RIGHTS, type Right } from '../brands/brand.ts';
 import { knotEntries, type KnotEntry } from '../key-formats/read-knot.ts';
-import { linesOf, type Origin } from '../key-formats/reader.ts';
+import type { Origin } from '../key-formats/reader.ts';
 import { quoted } from '../key-formats/writer.ts';
 import { nameForm } from '../text/dns-name.ts';
+import { linesOf } from '../text/lines.ts';
 import type { Row } from './access.ts';
 import { keysOf, SECTIONS, valueOf, valuesOf } from './knot.ts';
 import { movedBy, type Edit, type Rewriter } from './rewrite.ts';

@@ -1,5 +1,5 @@
 import type { Key } from '../key-formats/key.ts';
-import { MARKER_START } from '../key-formats/read-bind.ts';
+import { OWN_KEYS } from '../key-formats/own-keys.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
 import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
@@ -88,7 +88,7 @@ export const bind = {
     unknownKeys: 'Only Tsigil writes to the file with its keys',
   },
   minimumIntervalMs: 200, // a reload delays queries
-  ownKeys: MARKER_START,
+  ownKeys: OWN_KEYS.bind,
   exports: {
     writeSecondary: (key, primary) =>
       bindClause(key) +

@@ -1,3 +1,4 @@
+import type { OWN_KEYS } from '../key-formats/own-keys.ts';
 import type { ExportFormat } from '../key-formats/writer.ts';
 import type { KeyLog } from './key-log.ts';
 
@@ -28,7 +29,7 @@ export interface Brand {
    * The beginning of the names of keys that the driver itself creates on a server, in comparison
    * form. Imports leave out these keys.
    */
-  readonly ownKeys?: string;
+  readonly ownKeys?: (typeof OWN_KEYS)[keyof typeof OWN_KEYS];
   /** The form in which the program accepts keys from an operator. */
   readonly exports: ExportFormat;
   readonly log: KeyLog;

@@ -21,8 +21,3 @@ export function findBrand(name: string): Brand | undefined {
 export const REPORTING_UNKNOWN_KEYS = ALL.filter(({ supports }) => supports.unknownKeys === true)
   .map(({ title }) => title)
   .join(' or ');
-
-/** Returns whether a name, in comparison form, is one that drivers create on name servers. */
-export function isOwnKey(name: string): boolean {
-  return ALL.some(({ ownKeys }) => ownKeys !== undefined && name.startsWith(ownKeys));
-}

@@ -1,4 +1,5 @@
 import type { Key } from '../key-formats/key.ts';
+import { NO_ADDRESS } from '../key-formats/read-knot.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
 import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
@@ -11,13 +12,6 @@ export function knotKey({ name, algorithm, secret }: Key): string {
     `    secret: ${quoted(secret)}`,
   );
 }
-
-/**
- * The address in a rule without keys. No request comes from this address. In Knot, a rule without
- * keys matches every unsigned request. A rule with only `deny: on` matches every request, so later
- * rules would have no effect.
- */
-export const NO_ADDRESS = '0.0.0.0/32';
 
 /** Returns an entry of the section `acl`: the rule with this name. */
 export function knotRule(name: string, keys: readonly string[] = []): string {

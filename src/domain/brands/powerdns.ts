@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Key } from '../key-formats/key.ts';
+import { OWN_KEYS } from '../key-formats/own-keys.ts';
 import { EVERY_ALGORITHM, lines } from '../key-formats/writer.ts';
 import { shellWord } from '../text/shell-word.ts';
 import type { Brand } from './brand.ts';
@@ -50,7 +51,7 @@ export const powerdns = {
   supports: { transfer: true, update: true, unknownKeys: true },
   writesZones: true,
   minimumIntervalMs: 0,
-  ownKeys: 'tsigil-stamp-', // the secret of this key is the stamp of the last delivery
+  ownKeys: OWN_KEYS.powerdns, // the secret of this key is the stamp of the last delivery
   // JSON has no comments, so the commands are in a member that PowerDNS ignores.
   exports: {
     consumer: 'PowerDNS (the body of a request to its API)',

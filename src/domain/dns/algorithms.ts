@@ -1,3 +1,19 @@
+/** The names of the algorithms in the API. */
+export const ALGORITHM_NAMES = [
+  'hmac-md5',
+  'hmac-sha1',
+  'hmac-sha224',
+  'hmac-sha256',
+  'hmac-sha384',
+  'hmac-sha512',
+] as const;
+
+export type AlgorithmName = (typeof ALGORITHM_NAMES)[number];
+
+export function isAlgorithm(text: string): text is AlgorithmName {
+  return (ALGORITHM_NAMES as readonly string[]).includes(text);
+}
+
 /** The properties of a TSIG algorithm. */
 interface Algorithm {
   /** The octets of the hash output. Secrets should be at least as long (RFC 2104 section 3). */
@@ -9,25 +25,19 @@ interface Algorithm {
   readonly weakness?: string;
 }
 
-/** The algorithms by their names in the API. */
-export const ALGORITHMS = {
+export const ALGORITHMS: Readonly<Record<AlgorithmName, Algorithm>> = {
   'hmac-md5': { hashOctets: 16, weakness: 'must not be used (RFC 8945 section 6)' },
   'hmac-sha1': { hashOctets: 20, weakness: 'is not recommended (RFC 8945 section 6)' },
   'hmac-sha224': { hashOctets: 28 },
   'hmac-sha256': { hashOctets: 32 },
   'hmac-sha384': { hashOctets: 48 },
   'hmac-sha512': { hashOctets: 64 },
-} satisfies Record<string, Algorithm>;
-
-export type AlgorithmName = keyof typeof ALGORITHMS;
-
-export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
+};
 
 /**
  * Returns why an algorithm should not be used for new keys. Returns undefined for an unknown
  * algorithm and for an algorithm that may be used.
  */
 export function weaknessOf(algorithm: string): string | undefined {
-  const algorithms: Readonly<Record<string, Algorithm>> = ALGORITHMS;
-  return Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm]?.weakness : undefined;
+  return isAlgorithm(algorithm) ? ALGORITHMS[algorithm].weakness : undefined;
 }

@@ -1,4 +1,4 @@
-import { ALGORITHM_NAMES, ALGORITHMS } from '../dns/algorithms.ts';
+import { ALGORITHM_NAMES, isAlgorithm } from '../dns/algorithms.ts';
 import type { Problem } from '../model/errors.ts';
 import type { Key } from '../model/tsig-key.ts';
 import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
@@ -43,7 +43,7 @@ export function keyProblems({ name, algorithm, secret }: Key): string[] {
   return [
     ...problems.map(({ path, message }) => `the ${path.join('.')} ${message}`),
     ...(secret === '' ? ['the secret is empty'] : []),
-    ...(Object.hasOwn(ALGORITHMS, algorithm)
+    ...(isAlgorithm(algorithm)
       ? []
       : [`the algorithm must be one of ${ALGORITHM_NAMES.join(', ')}`]),
   ];
@@ -87,6 +87,6 @@ const ALIASES: Readonly<Record<string, string>> = {
  */
 export function readAlgorithm(text: string): string | undefined {
   const name = comparisonForm(text);
-  if (Object.hasOwn(ALGORITHMS, name)) return name;
+  if (isAlgorithm(name)) return name;
   return Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 }

@@ -1,24 +1,14 @@
 import { nameForm } from '../text/dns-name.ts';
-import { dhcpdClauses } from './read-dhcpd.ts';
+import { OWN_KEY, OWN_KEYS } from './own-keys.ts';
 import {
   entryOf,
   KeyFileError,
   type Entry,
   type IncludedFile,
-  type KeyReader,
   type Origin,
   type Parts,
   type ReadIncluded,
 } from './reader.ts';
-
-/**
- * The beginning of the name of the key by which the driver recognises what BIND has loaded. Its
- * hyphen makes BIND list this key before all others, because no host name begins with one.
- */
-export const MARKER_START = '-tsigil-';
-
-/** Why an import leaves out a key that a driver creates. */
-export const OWN_KEY = 'Tsigil itself creates this key on the name server';
 
 /** A token of BIND's configuration grammar, except comments. */
 export interface Token extends Origin {
@@ -33,31 +23,18 @@ export interface Token extends Origin {
  * BIND key clauses, in the output of `tsig-keygen`, or anywhere in `named.conf` or a part of
  * `named.conf`.
  */
-export const bindClauses: KeyReader = {
-  source: 'BIND key clauses (tsig-keygen, named.conf)',
-  includes: {
-    relativeTo: 'working directory',
-    mayMatchNothing: false,
-    braces: false,
-    skipsFolders: false,
-  },
-  recognises: (text) =>
-    !dhcpdClauses.recognises(text) &&
-    (/(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text) ||
-      /(?:^|[\s;{}/])include\s+"[^"\n]*"\s*;/i.test(text)),
-  read(text, include, path = '') {
-    const tokens = allTokens(text, include);
-    const uses = controlUses(tokens);
-    return clausesIn(tokens).map(({ token, name, parts }): Entry => {
-      const use =
-        useOf(uses, name, token.file?.path ?? path) ??
-        (nameForm(name).startsWith(MARKER_START) ? OWN_KEY : undefined);
-      return use === undefined
-        ? entryOf(token, parts, true)
-        : { line: token.line, file: token.file, leftOut: `${name}: ${use}` };
-    });
-  },
-};
+export function readBindClauses(text: string, include?: ReadIncluded, path = ''): Entry[] {
+  const tokens = allTokens(text, include);
+  const uses = controlUses(tokens);
+  return clausesIn(tokens).map(({ token, name, parts }): Entry => {
+    const use =
+      useOf(uses, name, token.file?.path ?? path) ??
+      (nameForm(name).startsWith(OWN_KEYS.bind) ? OWN_KEY : undefined);
+    return use === undefined
+      ? entryOf(token, parts, true)
+      : { line: token.line, file: token.file, leftOut: `${name}: ${use}` };
+  });
+}
 
 /**
  * Returns every key of a text, whatever BIND uses the key for. Without `include`, ignores include

@@ -4,7 +4,6 @@ import {
   KeyFileError,
   type Entry,
   type IncludedFile,
-  type KeyReader,
   type Origin,
   type Parts,
   type ReadIncluded,
@@ -23,27 +22,14 @@ export interface DhcpdKey {
 /** A comment, quoted text, a brace or semicolon, a word, or an unclosed quotation mark. */
 const TOKEN = /#[^\n]*|"[^"\n]*"|[{};]|[^\s{};"#]+|"/g;
 
-/** What only the configuration of ISC DHCP has. */
-const DISTINCTIVE =
-  /^[ \t]*(?:ddns-update-style|(?:default|max)-lease-time|omapi-(?:key|port))\s|^[ \t]*subnet6?\s+\S+\s+(?:netmask\s|\{)|^[ \t]*zone\s+\S+\s*\{(?:[^{}]*;)?\s*primary6?\s+[^\s;]/im;
-
 /** Key clauses of ISC DHCP, which need no semicolon behind them. They sign updates. */
-export const dhcpdClauses: KeyReader = {
-  source: 'ISC DHCP key clauses (dhcpd.conf)',
-  includes: {
-    relativeTo: 'working directory',
-    mayMatchNothing: false,
-    braces: false,
-    skipsFolders: false,
-  },
-  recognises: (text) => DISTINCTIVE.test(text.replaceAll(/\/\*[^]*?(?:\*\/|$)/g, '')),
-  read: (text, include) =>
-    dhcpdKeys(text, include).map(({ entry, use }) =>
-      use === undefined || !('key' in entry)
-        ? entry
-        : { line: entry.line, file: entry.file, leftOut: `${entry.key.name}: ${use}` },
-    ),
-};
+export function readDhcpdClauses(text: string, include?: ReadIncluded): Entry[] {
+  return dhcpdKeys(text, include).map(({ entry, use }) =>
+    use === undefined || !('key' in entry)
+      ? entry
+      : { line: entry.line, file: entry.file, leftOut: `${entry.key.name}: ${use}` },
+  );
+}
 
 /** Returns the keys of a file and of the files that it includes. Throws `KeyFileError`. */
 export function dhcpdKeys(text: string, include: ReadIncluded = () => []): DhcpdKey[] {

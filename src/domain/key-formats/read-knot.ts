@@ -1,14 +1,20 @@
+import { linesOf } from '../text/lines.ts';
 import {
   entryOf,
   KeyFileError,
-  linesOf,
   type Entry,
   type IncludedFile,
-  type KeyReader,
   type Origin,
   type Parts,
   type ReadIncluded,
 } from './reader.ts';
+
+/**
+ * The address in a rule without keys. No request comes from this address. In Knot, a rule without
+ * keys matches every unsigned request. A rule with only `deny: on` matches every request, so later
+ * rules would have no effect.
+ */
+export const NO_ADDRESS = '0.0.0.0/32';
 
 const ITEMS: Readonly<Record<string, keyof Parts>> = {
   id: 'name',
@@ -16,26 +22,12 @@ const ITEMS: Readonly<Record<string, keyof Parts>> = {
   secret: 'secret',
 };
 
-/** A section or an item that only a Knot configuration has. */
-const DISTINCTIVE =
-  /^(?:acl|control|database|log|policy|remote|statistics|submission|template)[ \t]*:|^[ \t]*-[ \t]*(?:domain|id|target)[ \t]*:/m;
-
 /**
  * The key section of a Knot DNS configuration, for example from `keymgr -t` or `knotc conf-export`.
  */
-export const knotSections: KeyReader = {
-  source: 'Knot DNS configuration (keymgr -t, knot.conf)',
-  includes: {
-    relativeTo: 'file',
-    mayMatchNothing: true,
-    braces: false,
-    skipsFolders: true,
-  },
-  recognises: (text) =>
-    (/^key:/m.test(text) && /^[ \t]*-[ \t]*id[ \t]*:/m.test(text)) ||
-    (/^include[ \t]*:/m.test(text) && DISTINCTIVE.test(text)),
-  read: (text, include) => knotEntries(text, ['key'], include).map(keyEntryOf),
-};
+export function readKnotKeys(text: string, include?: ReadIncluded): Entry[] {
+  return knotEntries(text, ['key'], include).map(keyEntryOf);
+}
 
 /** An entry of a section: its first item is its id. The section `server` has one entry without id. */
 export interface KnotEntry extends Origin {

@@ -1,46 +1,30 @@
-import { entryOf, linesOf, type Entry, type KeyReader } from './reader.ts';
+import { linesOf } from '../text/lines.ts';
+import { entryOf, type Entry } from './reader.ts';
 
 /** The output of `pdnsutil list-tsig-keys`: a line with name, algorithm and secret for each key. */
-export const pdnsutilLines: KeyReader = {
-  source: 'pdnsutil list-tsig-keys',
-  recognises: (text) => linesOf(text).some((line) => /^\S+ hmac-\S+ \S+$/i.test(line.trim())),
-  read: (text) =>
-    eachLine(text, (content, line) => {
-      const [name, algorithm, secret, ...rest] = content.split(/\s+/);
-      if (
-        name === undefined ||
-        algorithm === undefined ||
-        secret === undefined ||
-        rest.length > 0
-      ) {
-        return { line, problem: 'the line must have a name, an algorithm and a secret' };
-      }
-      return entryOf({ line }, { name, algorithm, secret });
-    }),
-};
+export function readPdnsutilLines(text: string): Entry[] {
+  return eachLine(text, (content, line) => {
+    const [name, algorithm, secret, ...rest] = content.split(/\s+/);
+    if (name === undefined || algorithm === undefined || secret === undefined || rest.length > 0) {
+      return { line, problem: 'the line must have a name, an algorithm and a secret' };
+    }
+    return entryOf({ line }, { name, algorithm, secret });
+  });
+}
 
 /**
  * The format of `-y` and of the key files of Knot's tools: one key on each line, as
  * `hmac-sha256:name:secret`.
  */
-export const colonLines: KeyReader = {
-  source: '`algorithm:name:secret` lines (kdig, dig -y)',
-  recognises: (text) =>
-    linesOf(text).some((line) => /^[^\s:#]+:[^\s:]+:[^\s:]+$/.test(line.trim())),
-  read: (text) =>
-    eachLine(text, (content, line) => {
-      const [algorithm, name, secret, ...rest] = content.split(':');
-      if (
-        algorithm === undefined ||
-        name === undefined ||
-        secret === undefined ||
-        rest.length > 0
-      ) {
-        return { line, problem: 'the line must be `algorithm:name:secret`' };
-      }
-      return entryOf({ line }, { name: name.trim(), algorithm: algorithm.trim(), secret });
-    }),
-};
+export function readColonLines(text: string): Entry[] {
+  return eachLine(text, (content, line) => {
+    const [algorithm, name, secret, ...rest] = content.split(':');
+    if (algorithm === undefined || name === undefined || secret === undefined || rest.length > 0) {
+      return { line, problem: 'the line must be `algorithm:name:secret`' };
+    }
+    return entryOf({ line }, { name: name.trim(), algorithm: algorithm.trim(), secret });
+  });
+}
 
 /** Applies `read` to each line that is neither empty nor a comment, and returns the results. */
 function eachLine(text: string, read: (content: string, line: number) => Entry): Entry[] {

@@ -3,7 +3,6 @@ import {
   KeyFileError,
   type Entry,
   type IncludedFile,
-  type KeyReader,
   type Origin,
   type Parts,
   type ReadIncluded,
@@ -28,10 +27,6 @@ const ATTRIBUTES: Readonly<Record<string, keyof Parts>> = {
 /** A comment, quoted text, a word, or an unclosed quotation mark. */
 const TOKEN = /#[^\n]*|"[^"\n]*"|'[^'\n]*'|[^\s"']+|["']/g;
 
-/** An attribute that only an NSD configuration has. */
-const DISTINCTIVE =
-  /^[ \t]*(?:dnstap|ip-address|pattern|remote-control|server-count|tls-auth|verify|zonefile|zonesdir):/m;
-
 /** A part of the text of a file, in UTF-16 units. */
 export interface NsdSpan extends Origin {
   readonly start: number;
@@ -43,22 +38,11 @@ interface Token extends NsdSpan {
 }
 
 /** The key sections of an NSD configuration. */
-export const nsdSections: KeyReader = {
-  source: 'NSD configuration (nsd.conf)',
-  includes: {
-    relativeTo: 'working directory',
-    mayMatchNothing: true,
-    braces: true,
-    skipsFolders: false,
-  },
-  recognises: (text) =>
-    (/^[ \t]*key:/m.test(text) && /(?:^|\s)name:/.test(text)) ||
-    (/^[ \t]*include:/m.test(text) && DISTINCTIVE.test(text)),
-  read: (text, include) =>
-    nsdEntries(text, include)
-      .filter(({ section }) => section === 'key:')
-      .map(keyEntryOf),
-};
+export function readNsdKeys(text: string, include?: ReadIncluded): Entry[] {
+  return nsdEntries(text, include)
+    .filter(({ section }) => section === 'key:')
+    .map(keyEntryOf);
+}
 
 /** An attribute of a section, such as `provide-xfr:`, with its values. */
 export interface NsdAttribute extends NsdSpan {

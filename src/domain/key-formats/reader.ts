@@ -53,8 +53,6 @@ export interface IncludeRules {
 export interface KeyReader {
   /** The programs that write this format, for help and documentation. */
   readonly source: string;
-  /** Returns whether a text appears to be in this format. */
-  recognises(text: string): boolean;
   /** Undefined for a format without include statements. */
   readonly includes?: IncludeRules;
   /**
@@ -121,9 +119,4 @@ export function entryOf({ line, file }: Origin, parts: Parts, isNamed = false): 
   const isWrong = isNamed && known === undefined && ALGORITHM.test(algorithm);
   const value = isWrong ? `, not '${algorithm}'` : '';
   return { ...origin, problem: `${prefix}${problems.join('; ')}${value}` };
-}
-
-/** Splits a text into lines at any kind of line ending. Omits a byte order mark at the start. */
-export function linesOf(text: string): string[] {
-  return text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
 }

@@ -2,7 +2,7 @@ import type { PrintedConfiguration } from '../../domain/access/access.ts';
 import { knot as brand, knotKey, knotRule } from '../../domain/brands/knot.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
-import { knotEntries, knotSections } from '../../domain/key-formats/read-knot.ts';
+import { knotEntries, readKnotKeys } from '../../domain/key-formats/read-knot.ts';
 import { quoted } from '../../domain/key-formats/writer.ts';
 import { comparisonForm, nameForm } from '../../domain/text/dns-name.ts';
 import { DriverError } from '../driver.ts';
@@ -28,7 +28,7 @@ export function knotFile(controlSocket: string, configurationFile: string): File
     checker: (file) => ['knotc', '-c', file, 'conf-check'],
     keyStart: KEY_START,
     readKeys: (content, include) =>
-      knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content, include),
+      readKnotKeys(content.startsWith(KEY_START) ? `key:\n${content}` : content, include),
     render,
     lists: listsIn,
     printed: (signal) => printedByKnot(controlSocket, signal),

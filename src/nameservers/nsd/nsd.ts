@@ -5,7 +5,7 @@ import { keyOf } from '../../domain/access/nsd.ts';
 import { nsd as brand, nsdKey, nsdPattern } from '../../domain/brands/nsd.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, readAlgorithm, type Key } from '../../domain/key-formats/key.ts';
-import { nsdEntries, nsdSections } from '../../domain/key-formats/read-nsd.ts';
+import { nsdEntries, readNsdKeys } from '../../domain/key-formats/read-nsd.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../../domain/model/object.ts';
 import { comparisonForm, nameForm } from '../../domain/text/dns-name.ts';
@@ -76,7 +76,7 @@ export const nsd = defineDriver({
       format: 'nsd',
       checker: (file) => ['nsd-checkconf', file],
       keyStart: 'key:',
-      readKeys: (content, include) => nsdSections.read(content, include),
+      readKeys: readNsdKeys,
       render,
       lists: listsIn,
       async load(signal) {

@@ -13,7 +13,8 @@ import {
   readAlgorithm,
   type Key,
 } from '../../../src/domain/key-formats/key.ts';
-import { detectFormat, IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
+import { detectFormat } from '../../../src/domain/key-formats/detect.ts';
+import { IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
 import { holdsSeveral } from '../../../src/domain/key-formats/writer.ts';
 import { ALGORITHMS } from '../../../src/domain/dns/algorithms.ts';
 import { INJECTIONS, keysWith } from '../../harness/keys.ts';

@@ -3,7 +3,7 @@ import { saysUses, type Finding } from '../../../domain/access/access.ts';
 import type { RightChange } from '../../../domain/access/changes.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
 import { normaliseUuid } from '../../../domain/model/field.ts';
-import { isOwnKey } from '../../../domain/brands/brands.ts';
+import { isOwnKey } from '../../../domain/key-formats/own-keys.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
