@@ -1,9 +1,10 @@
 import { useLive } from '../live.ts';
+import { KeysLine } from '../nameservers/keys-line.tsx';
 import { atOnce } from '../parts/acts.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { NotLive } from '../parts/notices.tsx';
 import { PageHead, Reading } from '../parts/page.tsx';
-import { count, relative, sentence, timeOf, visible } from '../parts/text.tsx';
+import { Ago, count, Name, relative, sentence, timeOf, visible } from '../parts/text.tsx';
 import { send } from '../requests.ts';
 import type { Status } from '../resources.ts';
 import { pageOf } from '../router.ts';
@@ -38,6 +39,8 @@ export function Overview() {
             {needs.length + steps.length === 0 ? <Calm status={status} /> : null}
             <Totals status={status} />
           </section>
+          <Servers {...status} />
+          <Changes {...status} />
         </div>
       )}
     </>
@@ -99,7 +102,9 @@ function Checklist({ steps }: { steps: readonly Step[] }) {
   );
 }
 
-function Calm({ status: { nameservers } }: { status: Status }) {
+function Calm({ status: { nameservers, tsigkeys } }: { status: Status }) {
+  if (nameservers === null && tsigkeys === null)
+    return <p class="muted">You may see neither keys nor name servers.</p>;
   const checks = (nameservers?.servers ?? []).flatMap(({ verified_at: at }) => at ?? []);
   if (checks.length === 0) return <p class="ok">✓ Nothing needs you.</p>;
   const last = relative(Math.max(...checks.map(timeOf)));
@@ -128,5 +133,50 @@ function Totals({ status }: { status: Status }) {
         ),
       )}
     </p>
+  );
+}
+
+function Servers({ nameservers }: Status) {
+  const servers = nameservers?.servers ?? [];
+  if (servers.length === 0) return null;
+  const lines = servers.map((server) => ({
+    key: server.id,
+    state: server.state,
+    text: (
+      <>
+        <a href={pageOf('nameservers', server.id)}>
+          <Name text={server.name} />
+        </a>{' '}
+        <span class="muted">{server.state}</span>
+      </>
+    ),
+    detail: <KeysLine server={server} />,
+  }));
+  return (
+    <section class="panel" aria-label="Name servers">
+      <h2>Name servers</h2>
+      <Lines lines={lines} />
+    </section>
+  );
+}
+
+function Changes({ changes }: Status) {
+  if (changes === null) return null;
+  const lines = changes.map(({ at, actor_name: actor, action, resource_name: name }) => ({
+    key: `${at} ${action}`,
+    state: 'success',
+    text: (
+      <>
+        <Name text={actor} /> {visible(action)} {name === null ? null : <Name text={name} />}
+      </>
+    ),
+    detail: <Ago at={at} />,
+  }));
+  return (
+    <section class="panel" aria-label="Last changes">
+      <h2>Last changes</h2>
+      <Lines lines={lines} />
+      <a href={pageOf('audit')}>All in audit</a>
+    </section>
   );
 }
