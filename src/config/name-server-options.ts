@@ -1,6 +1,5 @@
 import {
   array,
-  enumeration,
   integer,
   isObject,
   type Failure,
@@ -87,11 +86,6 @@ export const DELIVERY_SECTIONS = {
       'The [name servers](delivery.md#set-up) to which this process delivers keys. At startup, the service creates or updates the name servers with these names.',
   }),
   delivery: {
-    onDrift: option(enumeration(['repair', 'report']), {
-      default: 'repair',
-      meaning:
-        'What the service does if another program has changed the keys on a name server. `repair` restores the keys, and `report` only reports the change.',
-    }),
     concurrency: option(integer(1, 1000), {
       default: 8,
       meaning:

@@ -73,7 +73,7 @@ nameServers:
   - { name: ns4, driver: nsd, address: 192.0.2.4, local: { file: keys.conf } }
   - ${SECRET}
   - { name: ns6, driver: bind, address: 192.0.2.6, ${SECRET}: x, local: { file: /x/y, ${SECRET}: x } }
-delivery: { onDrift: repair, ${SECRET}: x }
+delivery: { concurrency: 8, ${SECRET}: x }
 ${SECRET}: x
 `);
   expect([status, out]).toEqual([2, '']);
@@ -104,12 +104,11 @@ ${SECRET}: x
 test('the agent reports the problems of its file and of its driver at once', async () => {
   writeFileSync(
     join(folder, 'agent.yaml'),
-    'url: http://x\ntoken: /x\ntokenFile: /nonexistent/t\nnameServer: ns1\ndriver: bind\nlocal: { fil: /x }\nonDrift: maybe\n',
+    'url: http://x\ntoken: /x\ntokenFile: /nonexistent/t\nnameServer: ns1\ndriver: bind\nlocal: { fil: /x }\n',
   );
   const { status, err } = await tsigil(folder, {}, 'agent', '--check', '--config', 'agent.yaml');
   expect(status).toBe(2);
   for (const problem of [
-    "agent.yaml: 'onDrift' must be one of repair, report\n",
     "agent.yaml: 'token' is not a known property. Did you mean 'tokenFile'?\n",
     "'ns1': local.fil: 'fil' is not a known property. Did you mean 'file'?\n",
     "'/nonexistent/t' cannot be read",

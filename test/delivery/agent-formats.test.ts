@@ -146,7 +146,6 @@ test('200 for a report in format 1, even with members that a later version added
       is_foreign: false,
       changed: false,
       found_drift: false,
-      is_drift_kept: false,
       problems: [],
       differences: [],
       verified: 1,

@@ -133,7 +133,6 @@ function startAgent(
     agent: 'host-1',
     nameServer: name,
     driver,
-    onDrift: 'repair',
     random: () => 0.5,
     createDriver: () => folder.driver,
     verify: folder.verify,

@@ -163,10 +163,9 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
   });
 
   test('a service that starts again reports no drift on a server that no one changed', async () => {
-    const options = { ...delivering(server), TSIGIL_DELIVERY_ON_DRIFT: 'report' };
     for (let start = 0; start < 3; start += 1) {
       await service.close();
-      service = await startTestService(options, { folder: service.folder });
+      service = await startTestService(delivering(server), { folder: service.folder });
       const { verified_at: before } = await shownServer(service);
       await expect
         .poll(async () => (await shownServer(service)).verified_at, { timeout: 120_000 })

@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
 import { deliveriesOf } from '../../src/domain/delivery/status.ts';
@@ -50,45 +48,6 @@ test("the name of a key counts as Tsigil's only after the driver has begun to de
   code = undefined;
   await pass({ driver });
   expect(names).toEqual([[], [], ['k']]);
-});
-
-test('a pass that only reports drift repairs a failed apply, even after the change was undone', async () => {
-  await opened.create('tsigkeys', opened.key('k'));
-  const file = join(folder.folder, 'k.key');
-  const onDrift = 'report';
-  await pass({ onDrift });
-  const applied = readFileSync(file, 'utf8');
-  const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
-  const driver: Driver = {
-    ...folder.driver,
-    async apply(state, _owned, _signal, intend) {
-      await intend?.(state.keys);
-      writeFileSync(file, 'incomplete');
-      throw new DriverError('timeout', 'No response.');
-    },
-  };
-  expect(await pass({ onDrift, driver })).toMatchObject({ outcome: 'failed' });
-  await opened.remove('zones', zone);
-  await retry();
-  expect(await pass({ onDrift })).toMatchObject({ outcome: 'changed', foundDrift: false });
-  expect(readFileSync(file, 'utf8')).toBe(applied);
-});
-
-test('a pass that only reports drift repairs what a process changed after it lost its lease', async () => {
-  const onDrift = 'report';
-  await opened.create('tsigkeys', opened.key('k'));
-  folder.onApply(async () => {
-    folder.onApply(() => Promise.resolve());
-    await opened.create('tsigkeys', opened.key('later'));
-    await opened.database.write(async (sql) => {
-      await sql.run('UPDATE nameservers SET lease_until = 0, check_at = 0', []);
-    });
-    await pass({ onDrift, holder: 'two' });
-  });
-  expect(await pass({ onDrift })).toMatchObject({ outcome: 'lost' });
-  expect(folder.keys()).toEqual({ k: 1 });
-  expect(await pass({ onDrift, holder: 'two' })).toMatchObject({ foundDrift: false });
-  expect(folder.keys()).toEqual({ k: 1, later: 1 });
 });
 
 const DOWN = new DriverError('unreachable', 'Nothing listens.');

@@ -42,7 +42,6 @@ test('20 agents of one service get and verify each change', async () => {
           verify,
           log,
           createDriver: () => driver,
-          onDrift: 'repair',
           signal: stopping.signal,
           random: Math.random,
         }),

@@ -575,7 +575,6 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
         {
           driver,
           verify: verifyByQueries,
-          onDrift: 'repair',
           memory: new Map(),
           begin: () => Promise.resolve(),
           isInterrupted: () => Promise.resolve(false),

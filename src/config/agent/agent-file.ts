@@ -1,5 +1,5 @@
-import { enumeration, type Kind, type ValueOf } from '../../domain/model/field.ts';
-import { object, optional, withDefault } from '../../domain/model/object.ts';
+import { type Kind, type ValueOf } from '../../domain/model/field.ts';
+import { object, optional } from '../../domain/model/object.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { hostName } from '../../domain/resources/shared-fields.ts';
 import { ConfigError } from '../config.ts';
@@ -18,7 +18,6 @@ const AGENT_FILE = object({
   agent: optional(hostName()),
   driver: nameServer.fields.driver,
   local: LOCAL,
-  onDrift: withDefault(enumeration(['repair', 'report']), 'repair'),
 });
 
 export type AgentConfig = ValueOf<typeof AGENT_FILE>;

@@ -9,7 +9,6 @@ export function titleOf(driver: string): string {
 export const TROUBLES: Readonly<Record<string, string>> = {
   failed: 'Keys cannot be delivered',
   open: 'It accepts requests that are not signed',
-  drifted: 'Another program changed its keys',
   prepared: 'Its file is complete, and not loaded yet',
   blocked: 'A change would remove most of its keys',
   held: 'Delivery is held',

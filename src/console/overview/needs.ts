@@ -7,7 +7,7 @@ import { waitText } from '../rotation-waits.ts';
 /** Something that needs a person, with the page or the command that helps. */
 export interface Need {
   /** The state that it looks like. */
-  readonly state: 'failed' | 'drifted' | 'pending' | 'live' | 'paused';
+  readonly state: 'failed' | 'warning' | 'pending' | 'live' | 'paused';
   readonly text: string;
   readonly detail?: string | undefined;
   readonly href?: string;
@@ -30,16 +30,16 @@ const OUTSIDE = 'zones?all=1&outside_tlds=true';
 
 /** What is counted: where, how it looks, what it is, and where to go. The paths are of the console. */
 const COUNTS = [
-  ['tsigkeys', 'expiring', 'drifted', 'key', 'to be replaced within 14 days', 'keys'],
-  ['tsigkeys', 'old', 'drifted', 'key', 'with a secret older than a year', 'keys'],
+  ['tsigkeys', 'expiring', 'warning', 'key', 'to be replaced within 14 days', 'keys'],
+  ['tsigkeys', 'old', 'warning', 'key', 'with a secret older than a year', 'keys'],
   ['tsigkeys', 'published', 'failed', 'key', 'with a secret that manuals print', 'keys?show=weak'],
-  ['tsigkeys', 'weak', 'drifted', 'weak key', '', 'keys?show=weak'],
-  ['tsigkeys', 'unusable', 'drifted', 'key', 'that no name server can use', 'keys?show=unusable'],
-  ['tsigkeys', 'orphaned', 'drifted', 'key', 'without pool or zone', 'keys?show=orphaned'],
+  ['tsigkeys', 'weak', 'warning', 'weak key', '', 'keys?show=weak'],
+  ['tsigkeys', 'unusable', 'warning', 'key', 'that no name server can use', 'keys?show=unusable'],
+  ['tsigkeys', 'orphaned', 'warning', 'key', 'without pool or zone', 'keys?show=orphaned'],
   ['encryption', 'clear_text', 'failed', 'secret', 'stored in clear text', 'status'],
   ['encryption', 'unreadable', 'failed', 'secret', 'that cannot be decrypted', 'verify'],
   ['encryption', 'lost', 'failed', 'secret', 'lost with the master key', 'status'],
-  ['zones', 'outside_tlds', 'drifted', 'zone', 'outside the top-level domains', OUTSIDE],
+  ['zones', 'outside_tlds', 'warning', 'zone', 'outside the top-level domains', OUTSIDE],
 ] as const;
 
 /** Returns what needs a person, the most urgent first. */
@@ -67,10 +67,10 @@ export function needsOf(status: Status): readonly Need[] {
     needs.push({ state, text: `${count(number, noun)} ${text}`.trim(), ...to });
   }
   if (backup?.last_at === null)
-    needs.push({ state: 'drifted', text: 'No backup was written', run: 'tsigil backup FILE' });
+    needs.push({ state: 'warning', text: 'No backup was written', run: 'tsigil backup FILE' });
   for (const { name, expires_at: at } of tokens?.expiring ?? [])
     needs.push({
-      state: 'drifted',
+      state: 'warning',
       text: `The token ${name} expires on ${at.slice(0, 10)}`,
       href: pageOf('tokens'),
     });
@@ -83,7 +83,7 @@ function ofServer(server: Server): Need {
   const resuming =
     held && `Resuming adds ${held.added}, removes ${held.removed} and changes ${held.changed} keys`;
   return {
-    state: LOOKS[state] ?? 'drifted',
+    state: LOOKS[state] ?? 'warning',
     text: `${name}: ${TROUBLES[state] ?? `It is ${state}`}`,
     detail: error ?? resuming ?? (wanted > live ? late : undefined),
     href: pageOf('nameservers', id),

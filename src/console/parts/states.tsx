@@ -18,7 +18,7 @@ const LOOKS: Readonly<Record<string, readonly [shape: string, look: string, word
   none: ['–', 'off', 'no name server'],
   held: ['!', 'warn'],
   blocked: ['!', 'warn'],
-  drifted: ['!', 'warn'],
+  warning: ['!', 'warn'],
   denied: ['!', 'warn'],
   undeliverable: ['✕', 'bad'],
   failed: ['✕', 'bad'],

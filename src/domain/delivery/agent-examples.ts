@@ -56,7 +56,6 @@ export const ANSWER_EXAMPLE: Answer = {
   changed: true,
   prepared: null,
   found_drift: false,
-  is_drift_kept: false,
   problems: [],
   differences: [],
   verified: 1,

@@ -239,7 +239,6 @@ export const ANSWER = responseObject({
     null,
   ),
   found_drift: described(boolean(), 'Whether another program had changed the name server.'),
-  is_drift_kept: described(boolean(), 'Whether the pass left such changes as they are.'),
   problems: described(items(PROBLEM), 'The keys that the driver left out.'),
   differences: described(
     items(
@@ -249,7 +248,7 @@ export const ANSWER = responseObject({
         message: message(),
       }),
     ),
-    'The differences between the name server and the whole state, if `is_held`, if `is_foreign`, or if drift was kept.',
+    'The differences between the name server and the whole state, if `is_held` or `is_foreign`.',
   ),
   verified: described(
     integer(0, MAX_ITEMS),

@@ -121,7 +121,7 @@ export const FAULTS: Readonly<Record<string, Explanation>> = {
     stage: 'closed',
   },
   drift: {
-    reason: 'The name server has the state drifted: another program changed its keys.',
+    reason: 'The name server has other keys than the database, in too many places to list.',
     remedy: "Import the changed keys, or move them out of Tsigil's file.",
   },
   held: {

@@ -132,7 +132,7 @@ function keyStateOf(
   if (server.state === 'open') return ['failed', ofServer];
   if (isDelivered && delivery.error === null) return ['delivered', null];
   if (isDelivered || delivery?.state === 'failed') return ['failed', delivery.error];
-  return server.attempts > 0 || server.state === 'blocked' || server.state === 'drifted'
+  return server.attempts > 0 || server.state === 'blocked'
     ? ['failed', ofServer]
     : ['pending', server.state === 'prepared' ? ofServer : null];
 }

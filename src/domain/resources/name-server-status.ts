@@ -19,7 +19,6 @@ export const SERVER_STATES = [
   'pending',
   'prepared',
   'paused',
-  'drifted',
   'failed',
   'blocked',
   'held',
@@ -72,7 +71,7 @@ export const statusFields = defineFields({
   state: serviceField(
     enumeration(SERVER_STATES),
     'pending',
-    '`live`: the last attempt succeeded. Keys that the name server cannot have, or that its zones do not admit, are not in `keys_live`. `pending`: changes are not delivered yet. `prepared`: the file of Tsigil is complete, but the configuration of the name server does not include it yet, or also defines one of its keys. `paused`: delivery is paused. `drifted`: another program changed the name server, and `delivery.onDrift` is `report`. `failed`: the last attempt failed. `blocked`: an operator must confirm a change of the name server that removes more than 10 keys, or their rights, and more than half of all of these. Keys that callers delete, move or change meanwhile are delivered. `held`: another or a newer database delivered the keys last, for example before a backup was restored, so only new changes are delivered until an operator resumes delivery. `open`: the name server accepted an unsigned transfer or update.',
+    '`live`: the last attempt succeeded. Keys that the name server cannot have, or that its zones do not admit, are not in `keys_live`. `pending`: changes are not delivered yet. `prepared`: the file of Tsigil is complete, but the configuration of the name server does not include it yet, or also defines one of its keys. `paused`: delivery is paused. `failed`: the last attempt failed. `blocked`: an operator must confirm a change of the name server that removes more than 10 keys, or their rights, and more than half of all of these. Keys that callers delete, move or change meanwhile are delivered. `held`: another or a newer database delivered the keys last, for example before a backup was restored, so only new changes are delivered until an operator resumes delivery. `open`: the name server accepted an unsigned transfer or update.',
     'live',
   ),
   keys_wanted: serviceField(

@@ -45,7 +45,6 @@ export interface AgentDependencies {
   createDriver(id: string): Driver;
   readonly logReader?: LogReader | undefined;
   readonly verify: Verify;
-  readonly onDrift: 'repair' | 'report';
   readonly log: DeliveryLog;
   /** The signal that stops the agent. */
   readonly signal: AbortSignal;
@@ -89,7 +88,7 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
 
   /** Applies the last state, unless another or a newer database delivered the keys meanwhile. */
   const repair = async (): Promise<void> => {
-    if (dependencies.onDrift === 'report' || last === undefined) return;
+    if (last === undefined) return;
     if (performance.now() < repairAt) return;
     repairAt = performance.now() + REPAIR_MS;
     const { state, owned } = partOf(last);
@@ -126,7 +125,7 @@ interface Served {
 
 /** Makes one pass, and sends the answer. Returns whether it changed the name server. */
 async function makePass(
-  { link, agent, nameServer, log, logReader, signal, verify, onDrift }: AgentDependencies,
+  { link, agent, nameServer, log, logReader, signal, verify }: AgentDependencies,
   served: Served,
   job: FullJob,
 ): Promise<boolean> {
@@ -152,7 +151,6 @@ async function makePass(
     result = await performPass(job, {
       driver,
       verify,
-      onDrift,
       memory,
       logReader,
       signal: lease.signal,

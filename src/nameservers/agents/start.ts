@@ -25,7 +25,6 @@ export interface AgentSettings {
   readonly agent?: string;
   readonly driver: string;
   readonly local: unknown;
-  readonly onDrift: 'repair' | 'report';
 }
 
 /** Returns the problems with the driver, its options and the files of an agent. */
@@ -58,7 +57,7 @@ export async function startAgent(
   settings: AgentSettings,
   { log, signal }: AgentProcess,
 ): Promise<void> {
-  const { nameServer, driver, onDrift } = settings;
+  const { nameServer, driver } = settings;
   // Each process has another name, so that two agents of one name server do not share a lease.
   const suffix = randomBytes(6).toString('hex');
   const agent = `${hostOf(settings).slice(0, MAX_NAME - suffix.length - 1)}-${suffix}`;
@@ -68,7 +67,6 @@ export async function startAgent(
     agent,
     nameServer,
     driver,
-    onDrift,
     log,
     signal,
     createDriver: (id) => driverOf(settings, id),

@@ -48,7 +48,6 @@ export interface DeliveryOptions extends Omit<ServedAgents, 'since' | 'failed'> 
   /** Reduces the outboxes of name servers that no one has claimed. */
   reduceOutboxes(): Promise<void>;
   readonly nameServers: readonly ConfiguredNameServer[];
-  readonly onDrift: 'repair' | 'report';
   readonly concurrency: number;
   readonly log: DeliveryLog;
   readonly verify?: Verify | undefined;
@@ -210,7 +209,6 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         random: Math.random,
         holder: randomUUID(),
         since,
-        onDrift: options.onDrift,
         concurrency: options.concurrency,
         observe: observed,
         failed,

@@ -28,7 +28,6 @@ export interface PassDependencies extends RecordDependencies {
   /** The id of this process. */
   readonly holder: string;
   /** Whether a pass repairs or only reports differences that another program made. */
-  readonly onDrift: 'repair' | 'report';
   /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
   readonly lastRead: LastRead;

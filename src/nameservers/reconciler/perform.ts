@@ -19,7 +19,6 @@ export interface PerformDependencies {
   readonly driver: Driver;
   readonly verify: Verify;
   /** Whether a pass repairs or only reports differences that another program made. */
-  readonly onDrift: 'repair' | 'report';
   /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
   /** Follows the log of the name server. Absent if no log is given. */
@@ -79,7 +78,6 @@ const NOTHING: Result = {
   changed: false,
   prepared: null,
   found_drift: false,
-  is_drift_kept: false,
   problems: [],
   differences: [],
   verified: 0,
@@ -129,7 +127,7 @@ function wholeOf({ state, stamps, withheld, refused }: FullJob): Required<Desire
 
 async function attempt(
   job: FullJob,
-  { driver, verify, onDrift, memory, signal, ...dependencies }: PerformDependencies,
+  { driver, verify, memory, signal, ...dependencies }: PerformDependencies,
   began: { keys?: readonly DesiredKey[]; stamp?: string | undefined },
 ): Promise<Result> {
   const carried = await driver.stamp(signal);
@@ -181,15 +179,6 @@ async function attempt(
   for (const { id } of job.withheld?.keys ?? []) memory.delete(id);
   const drift =
     job.is_applied && !isForeign ? shown(await driver.compare(state, owned, signal)) : [];
-  if (drift.length > 0 && onDrift === 'report')
-    return {
-      ...NOTHING,
-      stamp: carried ?? null,
-      found_drift: true,
-      is_drift_kept: true,
-      differences: drift,
-      key_references: await keyReferences(),
-    };
   let changed = false;
   let problems: readonly KeyProblem[] = job.taken;
   let disabled: readonly string[] = [];

@@ -33,7 +33,6 @@ export interface ReconcilerDependencies {
   readonly holder: string;
   /** The time since when callers can change this database. */
   readonly since: string;
-  readonly onDrift: 'repair' | 'report';
   /** The maximum number of concurrent passes. */
   readonly concurrency: number;
   /** Receives the result of each pass. */

@@ -39,7 +39,7 @@ import {
 /** The result of a pass. */
 export interface PassResult {
   readonly server: NameServer;
-  readonly outcome: 'unchanged' | 'changed' | 'drifted' | 'failed' | 'lost';
+  readonly outcome: 'unchanged' | 'changed' | 'failed' | 'lost';
   readonly error: Fault | null;
   readonly state: NameServer['state'];
   /** The names of the keys that the pass added or changed. */
@@ -106,30 +106,10 @@ export async function recordPass(
   pass: EndedPass,
   result: Result,
 ): Promise<PassResult> {
-  const { server } = pass;
   const { error, not_begun: notBegun, stamp } = result;
   if (error !== null)
     return recordFailure(dependencies, pass, error, { ...result, notBegun, stamp });
   if (result.is_foreign) return recordHold(dependencies, pass, result);
-  if (result.is_drift_kept) {
-    const message = result.differences[0]?.message ?? 'the name server differs from the state';
-    const drift = { code: 'drift', message };
-    await record(dependencies, pass, result, {
-      state: 'drifted',
-      error: drift,
-      keysLive: server.keys_live,
-      changed: [],
-      removed: [],
-      nextCheckMs: checkInterval(server, dependencies.clock(), () => dependencies.random()),
-    });
-    return {
-      ...nothing(server),
-      outcome: 'drifted',
-      state: 'drifted',
-      error: drift,
-      foundDrift: true,
-    };
-  }
   return settle(dependencies, pass, result);
 }
 
