@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { addAccess } from './commands/access.ts';
 import { addAuditCommands } from './commands/audit/audit-commands.ts';
 import { addConsole } from './commands/console.ts';
 import {
@@ -70,7 +69,6 @@ export function addAllCommands(
   addLocalCommands(program, local, terminal);
   addEncryptionCommands(program, local, terminal);
   addAuditCommands(program, terminal);
-  addAccess(program, terminal);
   acceptConnectionFlagsFirst(program);
 }
 

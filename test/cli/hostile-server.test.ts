@@ -87,11 +87,6 @@ function bodyFor(method: string, path: string): unknown {
   }
   if (path.includes('/servers/localhost/tsigkeys'))
     return path.endsWith('tsigkeys') ? [{ id: NASTY }] : item(ID);
-  if (path.endsWith('/access'))
-    return {
-      tokens: [{ ...item(ID), rights: [NASTY], pools: [ID, NASTY], addresses: [NASTY] }],
-      roles: [{ role: NASTY, rights: [NASTY] }],
-    };
   const collection = /^\/v2\/(\w+)(?:\?|$)/.exec(path)?.[1];
   return method === 'GET' && collection !== undefined
     ? { [collection]: [item(ID), item(NASTY)], links: {} }

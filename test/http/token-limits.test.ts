@@ -82,8 +82,6 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/whoami': '* * * *',
   'GET /v2/sessions': '* * * *',
   'DELETE /v2/sessions/{id}': 'o o o o',
-  'GET /v2/access': '- - - -',
-  'GET /v2/tsigkeys/{id}/access': '- - - -',
   'GET /v2/status': '* * * *',
   'GET /v2/audit': '- - - -',
   'GET /v2/audit/batches': '- - - -',

@@ -1,5 +1,4 @@
 import type { Action } from './action.ts';
-import { ACCESS_ACTIONS } from './access.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { AGENT_ACTIONS } from './agent-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
@@ -37,7 +36,6 @@ export const ACTIONS: readonly Action[] = [
   limits,
   whoami,
   ...SESSION_ACTIONS,
-  ...ACCESS_ACTIONS,
   status,
   ...DELIVERY_ACTIONS,
   nameServerSetup,

@@ -7,7 +7,7 @@ import { DEFAULT_POLICY, may, type Policy } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
 
 /** Returns the kind of a member with the ids or networks of a limit. */
-export function limitMember(description: string) {
+function limitMember(description: string) {
   return described(nullable(array(anyText(), 1, 100)), description);
 }
 
