@@ -26,7 +26,6 @@ export async function commandLine(bench) {
   for (const [name, atMost, ...parameters] of [
     ['--version', 1.5, '--version'],
     ['tsigkey list', 3, 'tsigkey', 'list'],
-    ['completion of a name', 3, 'complete', '--', 'tsigil tsigkey show a'],
   ]) {
     const { node, command } = await interleave(
       { ...bench, rounds: bench.quick ? 5 : 15 },

@@ -1,14 +1,6 @@
 import { Argument, Command, type Option } from 'commander';
-import { connect, withConnectionFlags } from './flags/flags.ts';
 import { addExamples, optionsOf } from './flags/help.ts';
-import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
-import { plainText } from './output/plain-text.ts';
 import type { Terminal } from './output/terminal.ts';
-import { listItems, withoutSecrets } from './service/resource-requests.ts';
-
-/** The time limit of a request for names. The limit is short, because the shell waits. */
-const TIMEOUT_SECONDS = 2;
-const MAX_NAMES = 200;
 
 /** A word that a shell offers, with its description. */
 type Word = readonly [word: string, description?: string];
@@ -92,8 +84,8 @@ export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command('complete', { hidden: true })
     .argument('<line>')
-    .action(async (line: string) => {
-      const words = await completionsOf(program, wordsOf(line), terminal);
+    .action((line: string) => {
+      const words = completionsOf(program, wordsOf(line));
       const lines =
         words === 'files' ? [words] : ['words', ...words.map((word) => word.join('\t'))];
       terminal.out.write(lines.map((each) => `${each}\n`).join(''));
@@ -118,11 +110,7 @@ function wordsOf(line: string): string[] {
 }
 
 /** Returns the words that can replace the last of `words`. The first is the name of the program. */
-async function completionsOf(
-  program: Command,
-  words: readonly string[],
-  terminal: Terminal,
-): Promise<readonly Word[] | 'files'> {
+function completionsOf(program: Command, words: readonly string[]): readonly Word[] | 'files' {
   const last = words.at(-1) ?? '';
   let command = program;
   let flag: Option | undefined;
@@ -140,13 +128,12 @@ async function completionsOf(
   const [inline = '', value] = last.startsWith('--') ? last.split(/=(.*)/s) : [];
   if (value !== undefined) {
     flag = valueFlag(command, inline);
-    const offered = flag === undefined ? [] : await valuesOf(flag, value, words, terminal);
+    const offered = flag === undefined ? [] : valuesOf(flag, value);
     return offered === 'files'
       ? offered
       : offered.map(([word, ...about]) => [`${inline}=${word}`, ...about]);
   }
-  if (flag !== undefined) return valuesOf(flag, last, words, terminal);
-  const names = last.startsWith('-') || isHelp ? [] : await argumentNames(command, words, terminal);
+  if (flag !== undefined) return valuesOf(flag, last);
   const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
     argChoices.map((choice): Word => [choice, description]),
   );
@@ -158,7 +145,6 @@ async function completionsOf(
     long ?? short ?? '',
     description,
   ]);
-  if (names.length > 0) return names;
   return beginning(last, isHelp ? commands : [...commands, ...choices, ...flags]);
 }
 
@@ -175,12 +161,7 @@ function valueFlag(command: Command, word: string): Option | undefined {
   );
 }
 
-async function valuesOf(
-  { argChoices, flags }: Option,
-  prefix: string,
-  words: readonly string[],
-  terminal: Terminal,
-): Promise<readonly Word[] | 'files'> {
+function valuesOf({ argChoices, flags }: Option, prefix: string): readonly Word[] | 'files' {
   const [, placeholder = ''] = /<([\w-]+)(?:\.\.\.)?>/.exec(flags) ?? [];
   if (argChoices !== undefined)
     return beginning(
@@ -188,61 +169,5 @@ async function valuesOf(
       argChoices.map((choice): Word => [choice]),
     );
   if (placeholder === 'file' || placeholder === 'folder') return 'files';
-  if (placeholder === '-') return [['-']];
-  return readNames(placeholder, prefix, words, terminal);
-}
-
-async function argumentNames(
-  { registeredArguments }: Command,
-  words: readonly string[],
-  terminal: Terminal,
-): Promise<readonly Word[]> {
-  const nouns = registeredArguments.map((argument) => argument.name());
-  const noun = nouns.find((each) => RESOURCE_COMMANDS.some(({ type }) => type.noun === each));
-  return readNames(noun, words.at(-1) ?? '', words, terminal);
-}
-
-/**
- * Returns the names of resources that begin with `prefix`. Returns no names if they cannot be read,
- * because a message would disturb the command line.
- */
-async function readNames(
-  noun: string | undefined,
-  prefix: string,
-  words: readonly string[],
-  terminal: Terminal,
-): Promise<readonly Word[]> {
-  const type = RESOURCE_COMMANDS.find((each) => each.type.noun === noun)?.type;
-  const field = type?.unique?.field;
-  if (type === undefined || field === undefined) return [];
-  const filter = prefix === '' ? [] : [[field, `${prefix}*`] as const];
-  try {
-    const items = await listItems(
-      {
-        ...withoutSecrets(await connect(connectionFlags(words), terminal)),
-        timeoutSeconds: TIMEOUT_SECONDS,
-      },
-      type,
-      [...filter, ['sort_key', field]],
-      MAX_NAMES,
-    );
-    // A shell reads one name per line.
-    return items
-      .map((item) => String(item[field]))
-      .filter((name) => plainText(name) === name)
-      .map((name): Word => [name]);
-  } catch {
-    return [];
-  }
-}
-
-/** Returns the connection flags in an incomplete command line. */
-function connectionFlags(words: readonly string[]): Record<string, string> {
-  const command = withConnectionFlags(new Command());
-  const flags = words.slice(1, -1).flatMap((word, index) => {
-    const [name = '', value = words[index + 2]] = word.split(/=(.*)/s);
-    const flag = valueFlag(command, name);
-    return flag === undefined || value === undefined ? [] : [[flag.attributeName(), value]];
-  });
-  return Object.fromEntries(flags) as Record<string, string>;
+  return placeholder === '-' ? [['-']] : [];
 }

@@ -65,22 +65,15 @@ async function programFor(
   return program;
 }
 
-/** Adds the verb that the command line runs, or whose last word it completes. */
+/** Adds the verb that the command line runs. */
 async function addOneVerb(
   program: Command,
   argv: readonly string[],
   terminal: Terminal,
 ): Promise<boolean> {
-  const isCompletion = argv[0] === 'complete';
-  const words = isCompletion ? (argv.at(-1)?.split(/\s+/).slice(1, -1) ?? []) : argv;
-  if (words[1]?.startsWith('-') ?? true) return false;
+  if (argv[1]?.startsWith('-') ?? true) return false;
   const { addResourceVerb } = await import('./commands/resource-commands.ts');
-  if (!addResourceVerb(program, words, terminal)) return false;
-  if (isCompletion) {
-    const { addCompletion } = await import('./completion.ts');
-    addCompletion(program, terminal);
-  }
-  return true;
+  return addResourceVerb(program, argv, terminal);
 }
 
 function emptyProgram(version: string, terminal: Terminal): Command {
