@@ -63,7 +63,6 @@ This service accepts requests from other machines over TLS, runs four processes 
 listen: 0.0.0.0:9001
 publicUrl: https://dns.example:9001
 database: postgres://tsigil@db.example/tsigil?sslmode=verify-full
-workers: 4
 tls:
   cert: /etc/tsigil/tls/chain.pem
   key: /etc/tsigil/tls/key.pem

@@ -177,7 +177,7 @@ export async function runAgent(file: string, isCheck: boolean): Promise<void> {
     const stopping = new AbortController();
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort());
     const { createLog } = await import('./log.ts');
-    return startAgent(settings, { log: createLog('info', {}), signal: stopping.signal });
+    return startAgent(settings, { log: createLog('info'), signal: stopping.signal });
   }
   const requirements = await checkAgent(settings);
   for (const { requirement, ok, problem, hint } of requirements)

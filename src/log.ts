@@ -16,19 +16,18 @@ const TRIES = 10;
 
 /**
  * Creates the service's log: one JSON object per line on standard output, from `level` upwards,
- * each with `fields`. If the disk is full, or the reader does not read, the service drops the line
+ * If the disk is full, or the reader does not read, the service drops the line
  * and continues. The service logs the number of lost lines once writing works again. Tokens are
  * masked in every line. `open` replaces standard output.
  */
 export function createLog(
   level: string,
-  fields: Readonly<Record<string, unknown>>,
   open: (reportLost: (lines: number) => void) => DestinationStream = standardOutput,
 ): ServiceLog {
   const time = isoTime();
   const options = {
     level,
-    base: fields,
+    base: {},
     timestamp: time,
     formatters: { level: (label: string) => ({ level: label }) },
   };
@@ -36,7 +35,6 @@ export function createLog(
   const output = { write: (line: string) => stream.write(withoutTokens(line)) };
   const log = pino(options, output);
   let isOn = log.isLevelEnabled('info');
-  const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
   return {
     // The service logs one line for each request. JSON.stringify formats the line in less than half
     // the time of pino. Warnings and errors use pino, because JSON.stringify does not format an
@@ -45,7 +43,7 @@ export function createLog(
       if (!isOn) return;
       const members = JSON.stringify(details).slice(1, -1);
       output.write(
-        `{"level":"info"${time()}${start}${members === '' ? '' : ','}${members},"msg":${JSON.stringify(message)}}\n`,
+        `{"level":"info"${time()}${members === '' ? '' : ','}${members},"msg":${JSON.stringify(message)}}\n`,
       );
     },
     warn: (details, message) => log.warn(details, message),

@@ -29,18 +29,16 @@ export async function serve(configPath: string | undefined, again: boolean): Pro
   await import('./http/server.ts');
   const { serve: serveUntilStopped } = await import('./serve.ts');
   const furtherProblems = ({ nameServers = [] }: Config) => localProblems(nameServers);
-  const code = await forOperator(() =>
+  await forOperator(() =>
     serveUntilStopped(configReader(configPath, furtherProblems), again, (service) => {
       if (service.tokenFile !== undefined || process.stdout.isTTY)
         process.stderr.write(welcome(service));
     }),
   ).catch((error: unknown) => {
-    // A connection that waits for a password, or the channel to a supervising process, cannot be
-    // closed. Neither may delay the exit.
+    // A connection that waits for a password cannot be closed, and may not delay the exit.
     setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
     throw error;
   });
-  if (code !== EXIT.done) throw new CommandError(code, 'The service did not shut down cleanly');
 }
 
 /**

@@ -80,8 +80,6 @@ export interface ServiceDependencies {
   readonly consoleFolder?: string;
   /** How often rotations of keys are looked at, and how long a use of a key counts as recent. */
   readonly rotations?: Partial<Rotations> & { readonly intervalMs?: number };
-  /** Returns the metrics of all the service's processes. Absent if there is one process. */
-  readonly readMetrics?: () => Promise<string>;
 }
 
 const FEW_FILES =
@@ -253,7 +251,6 @@ export async function startService(
       ...limits,
       ...settings,
       metrics,
-      readMetrics: dependencies.readMetrics,
       log,
       version: VERSION,
       guides: GUIDES_URL,

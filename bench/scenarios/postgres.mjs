@@ -7,8 +7,7 @@ import { ownToken, sendRequest, startService } from '../service.mjs';
 const CALLERS = 64;
 
 /**
- * Measures reads and durable creations on PostgreSQL, with one process and with two processes. The
- * floors are raw `pg` with named statements.
+ * Measures reads and durable creations on PostgreSQL. The floors are raw `pg` with named statements.
  */
 export async function postgres(bench) {
   const { startPostgres, createDatabase } = await postgresHarness();
@@ -26,26 +25,12 @@ export async function postgres(bench) {
         .join(','),
     );
     const bare = await startFloor('http');
-    const services = {};
-    for (const workers of [1, 2]) {
-      const headers = services[1]?.headers;
-      services[workers] = await startService({
-        database,
-        headers,
-        variables: { TSIGIL_WORKERS: String(workers) },
-        profile: bench.profileOf(`postgres-${workers}`),
-      });
-    }
-    const headers = await ownToken(services[1]);
-    const get = async (service) => {
-      const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
-      return () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, headers });
-    };
-    const create = (service) => () =>
-      underLoad(bench, service, { traffic: 'create', args: {}, headers });
+    const service = await startService({ database, profile: bench.profileOf('postgres') });
+    const headers = await ownToken(service);
+    const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
     const raw = (statement) => () =>
       floorRun(floor, { statement, seconds: bench.seconds, callers: CALLERS });
-    const size = Buffer.byteLength(await sendRequest(services[1], 'GET', paths[0]));
+    const size = Buffer.byteLength(await sendRequest(service, 'GET', paths[0]));
     const measured = await interleave(bench, {
       rawGet: raw('get'),
       http: () =>
@@ -53,11 +38,9 @@ export async function postgres(bench) {
           traffic: 'get',
           args: { paths: [`/${size}`], bodies: ['x'.repeat(size)] },
         }),
-      get1: await get(services[1]),
-      get2: await get(services[2]),
+      get: () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, headers }),
       rawCreate: raw('create'),
-      create1: create(services[1]),
-      create2: create(services[2]),
+      create: () => underLoad(bench, service, { traffic: 'create', args: {}, headers }),
     });
     const both = measured.rawGet.map(({ rate, cpu }, round) => ({
       rate,
@@ -65,41 +48,26 @@ export async function postgres(bench) {
     }));
     const table = [
       rowOf({
-        name: 'PostgreSQL: GET, 1 process, against raw pg',
-        measured: measured.get1,
+        name: 'PostgreSQL: GET, against raw pg',
+        measured: measured.get,
         floor: measured.rawGet,
-        service: services[1],
+        service,
         target: { atMost: 2.5 },
       }),
       rowOf({
-        name: 'PostgreSQL: GET, 1 process, against raw pg and node:http',
-        measured: measured.get1,
+        name: 'PostgreSQL: GET, against raw pg and node:http',
+        measured: measured.get,
         floor: both,
-        service: services[1],
+        service,
       }),
       rowOf({
-        name: 'PostgreSQL: GET, 2 processes, against 1',
-        measured: measured.get2,
-        floor: measured.get1,
-        metric: 'rate',
-        service: services[2],
-      }),
-      rowOf({
-        name: 'PostgreSQL: create, 1 process, against raw pg',
-        measured: measured.create1,
+        name: 'PostgreSQL: create, against raw pg',
+        measured: measured.create,
         floor: measured.rawCreate,
-        service: services[1],
-      }),
-      rowOf({
-        name: 'PostgreSQL: create, 2 processes, against 1',
-        measured: measured.create2,
-        floor: measured.create1,
-        metric: 'rate',
-        service: services[2],
-        target: { atLeast: 1 },
+        service,
       }),
     ];
-    await Promise.all([...Object.values(services), floor, bare].map((each) => each.stop()));
+    await Promise.all([service, floor, bare].map((each) => each.stop()));
     return table;
   } finally {
     await server.remove();

@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { DATABASE_FORMS, parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { parseMasterKeys } from '../domain/encryption/master-key.ts';
 import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
@@ -8,7 +7,7 @@ import { PATH_FORMAT } from './kinds.ts';
 import { OPTIONS, valueAt, type Config } from './options.ts';
 
 /** Returns the problems of settings that are valid alone but not together. */
-export function combinationProblems({ auth, database, tls, workers }: Config): string[] {
+export function combinationProblems({ auth, tls }: Config): string[] {
   const { keystone } = auth;
   const {
     username,
@@ -39,10 +38,6 @@ export function combinationProblems({ auth, database, tls, workers }: Config): s
     problems.push(
       "'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other. Set one of them",
     );
-  }
-  const url = parseDatabaseUrl(database);
-  if (workers > 1 && url !== undefined && !DATABASE_FORMS[url.scheme].shared) {
-    problems.push("'workers' above 1 needs a PostgreSQL database in 'database'");
   }
   return problems;
 }

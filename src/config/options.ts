@@ -51,11 +51,6 @@ export const TABLE = {
       meaning: 'The password for a PostgreSQL database whose URL contains no password.',
     }),
   },
-  workers: option(integer(1, 256), {
-    default: 1,
-    meaning:
-      'How many processes serve requests, to use several cores of one machine. More than one needs a PostgreSQL database.',
-  }),
   adminToken: ADMIN_TOKEN,
   tls: {
     cert: option(path(), {

@@ -50,8 +50,6 @@ function digest(text: string): Buffer {
 export interface MetricsSources {
   readonly store: Store;
   readonly ping: () => Promise<void>;
-  /** Reads the metrics of all the service's processes. Undefined if there is one process. */
-  readonly readAll: (() => Promise<string>) | undefined;
 }
 
 /**
@@ -62,7 +60,7 @@ export interface MetricsSources {
 export function addMetrics(
   app: FastifyInstance,
   metrics: Metrics,
-  { store, ping, readAll }: MetricsSources,
+  { store, ping }: MetricsSources,
 ): void {
   const { registry } = metrics;
   metrics.live('tsigil_database_up', async () =>
@@ -82,7 +80,7 @@ export function addMetrics(
       valueOf: (counts) => counts,
     },
   ]);
-  const read = singleFlight(readAll ?? (() => registry.metrics()));
+  const read = singleFlight(() => registry.metrics());
   addRoutes(app, '/metrics', [
     {
       method: 'GET',

@@ -40,8 +40,6 @@ export interface ServerOptions
   /** Records that a token was used. Must not delay the request. */
   readonly noteUse: (caller: Caller) => void;
   readonly metrics: Metrics;
-  /** Returns the metrics of all the service's processes. Undefined if there is one process. */
-  readonly readMetrics: (() => Promise<string>) | undefined;
   readonly log: Log;
   readonly version: string;
   readonly guides: string;
@@ -202,11 +200,7 @@ export function createServer(options: ServerOptions): HttpServer {
     addConsole(app, consoleFiles);
     addConsoleSessions(app, { ...options, ...webConsole, seconds });
   }
-  addMetrics(app, metrics, {
-    store: dependencies.store,
-    ping,
-    readAll: options.readMetrics,
-  });
+  addMetrics(app, metrics, { store: dependencies.store, ping });
   const { version, guides, errors } = options;
   const { defaultLimit, pendingStatus } = dependencies.settings;
   addDocuments(

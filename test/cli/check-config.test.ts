@@ -62,7 +62,7 @@ test('shows the name servers with the options of their drivers, and never a cont
 
 test('reports every problem of all name servers at once, and what was probably meant', async () => {
   const { status, out, err } = await check(`listn: 127.0.0.1:1
-workers: two
+stopGraceSeconds: two
 nameServers:
   - name: ns1
     driver: bind
@@ -83,7 +83,6 @@ ${SECRET}: x
     "c.yaml: unknown setting 'listn'. Did you mean 'listen'?",
     "c.yaml: unknown setting: number 2 in 'delivery'",
     'c.yaml: unknown setting: number 5',
-    "c.yaml: 'workers' must be an integer from 1 to 256",
     "c.yaml: 'nameServers': 'ns1': 'adress' is not a known property. Did you mean 'address'?",
     "c.yaml: 'nameServers': 'ns1': 'address' is a required property",
     expect.stringMatching(/^c\.yaml: 'nameServers': 'ns2': 'address' must be a host/),
@@ -91,6 +90,7 @@ ${SECRET}: x
     "c.yaml: 'nameServers': item 2: 'probe_zone' is not a known property. Did you mean 'probeZone'?",
     "c.yaml: 'nameServers': item 4: must be an object",
     "c.yaml: 'nameServers': 'ns6': member 4 is not a known property",
+    "c.yaml: 'stopGraceSeconds' must be an integer from 0 to 3600",
     "'nameServers': 'ns1': local.fil: 'fil' is not a known property. Did you mean 'file'?",
     "'nameServers': 'ns1': local.controlKeyfile: 'controlKeyfile' is not a known property. Did you mean 'controlKeyFile'?",
     "'nameServers': 'ns1': local.file: 'file' is a required property",

@@ -16,7 +16,6 @@ export const CASES: Readonly<
     'long',
   ],
   'databasePool.password': ['PGPASSWORD', 'p4ss two', ['a']],
-  workers: ['TSIGIL_WORKERS', 4, 257],
   adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own-that-nobody-guesses', 'two words'],
   'tls.cert': ['TSIGIL_TLS_CERT', 'cert.pem', ['cert.pem']],
   'tls.key': ['TSIGIL_TLS_KEY', 'key.pem', ['key.pem']],
@@ -127,7 +126,6 @@ const CREDENTIAL = {
 
 /** The values of other settings, by the setting that requires them. */
 export const COMPANIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  workers: { database: 'postgres://db.example/tsigil' },
   'tls.cert': { 'tls.key': 'key.pem' },
   'tls.key': { 'tls.cert': 'cert.pem' },
   'auth.method': { 'auth.keystone.url': 'https://keystone.example:5000' },

@@ -246,13 +246,6 @@ describe('problems', () => {
     ]);
   });
 
-  test('more than one worker process on SQLite is a problem', () => {
-    expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual([
-      "'workers' above 1 needs a PostgreSQL database in 'database'",
-    ]);
-    expect(problemsOf('workers: 2\ndatabase: postgresql://db.example/tsigil\n')).toEqual([]);
-  });
-
   test.each([
     'sqlite:',
     'sqlite::memory:',

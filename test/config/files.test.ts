@@ -79,10 +79,8 @@ test('problems with files are listed together with all other problems', () => {
   const problems = problemsOf({
     TSIGIL_TLS_CERT: '/nosuch',
     TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch',
-    TSIGIL_WORKERS: '0',
   });
   expect(problems).toEqual([
-    'TSIGIL_WORKERS must be an integer from 1 to 256',
     "'tls.cert' and 'tls.key' must be set together",
     expect.stringMatching(/^'tls\.cert': cannot read/),
     expect.stringMatching(/^'auth\.keystone\.caFile': cannot read/),

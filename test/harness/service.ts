@@ -84,7 +84,7 @@ export async function startTestService(
     recordShown('log', line);
   };
   const service = await startService(config, {
-    log: createLog(config.log.level, {}, () => ({ write })),
+    log: createLog(config.log.level, () => ({ write })),
     ...dependencies,
   });
   let closed: Promise<void> | undefined;
@@ -210,7 +210,6 @@ export function serverSettingsOn(config: Config, dependencies: ActionDependencie
     ...liveSettings(config, dependencies),
     maxConnectionsPerAddress: undefined,
     databaseConnections: undefined,
-    readMetrics: undefined,
     metrics: createMetrics('test'),
     log: pino({ level: 'silent' }),
     version: 'test',

@@ -40,7 +40,6 @@ beforeAll(async () => {
 async function start(variables: Record<string, string>): Promise<number | null> {
   const service = await startServiceProcess(folder, {
     TSIGIL_DATABASE_URL: url,
-    TSIGIL_WORKERS: '2',
     ...variables,
   });
   expect((await service.get('/v2/pools')).status).toBe(200);
@@ -63,7 +62,7 @@ test.each<[string, () => Record<string, string>]>([
       PGPASSWORD: 'another',
     }),
   ],
-])('a service with workers gets the password for PostgreSQL from %s', async (_, variables) => {
+])('a service gets the password for PostgreSQL from %s', async (_, variables) => {
   expect(await start(variables())).toBe(0);
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { cookieAt, SAME_ORIGIN, signIn } from '../harness/console.ts';
 import { recordSecret } from '../harness/evidence.ts';
@@ -136,38 +136,4 @@ describe('two processes on one database', () => {
         expect(seen.filter((id) => wanted.has(id)).sort()).toEqual([...wanted].sort());
     },
   );
-});
-
-describe('worker processes', () => {
-  test('share the port and the metrics, restart after a crash, and stop together', async () => {
-    const service = await start({ TSIGIL_WORKERS: '2' });
-    const pids = new Set(
-      [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid)),
-    );
-    for (let count = 0; count < 30; count += 1)
-      expect((await service.get('/v2/pools')).status).toBe(200);
-    const counter =
-      /http_request_duration_seconds_count\{method="GET",route="\/v2\/pools",status="200"\} (\d+)/;
-    // A scrape fails if a process does not respond within 5 s.
-    const counted = async () => Number(counter.exec((await service.get('/metrics')).text)?.[1]);
-    await expect.poll(counted, { timeout: 120_000 }).toBe(30);
-    const scrapes = await Promise.all(Array.from({ length: 10 }, () => service.get('/metrics')));
-    for (const { text } of scrapes)
-      expect(text).toContain('tsigil_resources{collection="pools"} 1\n');
-
-    process.kill([...pids][0] ?? 0, 'SIGKILL');
-    await expect
-      .poll(() => service.output().match(/"listening"/g)?.length)
-      .toBeGreaterThanOrEqual(3);
-    // The client may still have a connection to the process that was killed.
-    await vi.waitFor(async () => expect((await service.get('/readyz')).status).toBe(200), 60_000);
-    expect(await service.stop('SIGTERM')).toBe(0);
-  });
-
-  test('stop together with exit code 0 if the signal arrives before all workers listen', async () => {
-    for (let round = 0; round < 3; round += 1) {
-      const service = await start({ TSIGIL_WORKERS: '4' }); // one listens
-      expect(await service.stop('SIGTERM')).toBe(0);
-    }
-  });
 });

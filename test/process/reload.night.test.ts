@@ -202,7 +202,7 @@ describe('SIGHUP applies', () => {
 describe('SIGHUP', () => {
   test('logs the changed settings that need a restart, and applies the other settings', async () => {
     const service = await start('');
-    const lines = await reload(service, `${POLICY}api: {platform: Other}\nworkers: 1\n`);
+    const lines = await reload(service, `${POLICY}api: {platform: Other}\n`);
     expect(lines).toContain('"applied":["policy"]');
     expect(lines).toMatch(/"level":"warn".*"settings":\["api.platform"\].*need a restart/);
     const { headers } = await service.get('/v2/tlds');

@@ -42,8 +42,6 @@ export function limitConnections(
   metrics.live('tsigil_connections_open', () => open.size);
   const { maxConnections, maxConnectionsPerAddress = Infinity } = limits;
 
-  // Workers cannot use server.maxConnections: when all workers are full, they pass a connection to
-  // each other endlessly.
   const accept = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {

@@ -84,12 +84,11 @@ export interface CountedMetric {
 
 /** What a scrape asks of the process itself. */
 export const LIVE = {
-  tsigil_connections_open: { help: 'Open connections from clients.', aggregator: 'sum' },
+  tsigil_connections_open: { help: 'Open connections from clients.' },
   tsigil_unsent_response_bytes: {
     help: 'Bytes of large responses that callers have not read yet.',
-    aggregator: 'sum',
   },
-  tsigil_database_up: { help: '1 if the database responds, 0 if not.', aggregator: 'min' },
+  tsigil_database_up: { help: '1 if the database responds, 0 if not.' },
 } as const;
 
 export interface DatabaseGauge<T> {

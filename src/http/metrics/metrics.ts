@@ -1,12 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  AggregatorRegistry,
-  collectDefaultMetrics,
-  Counter,
-  Gauge,
-  Histogram,
-  Registry,
-} from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
 import { withStatus } from '../../domain/delivery/status.ts';
 import type { Store } from '../../domain/model/ports.ts';
@@ -57,7 +50,6 @@ const EVENT_LOOP_MS = 200;
  */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
-  AggregatorRegistry.setRegistries([registry]); // the metrics that a worker sends to its supervisor
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_MS });
   const build = {
@@ -66,7 +58,7 @@ export function createMetrics(version: string): Metrics {
     labelNames: ['version'],
     registers,
   } as const;
-  new Gauge({ ...build, aggregator: 'max' }).set({ version }, 1);
+  new Gauge(build).set({ version }, 1);
   const counted = new Map<
     string,
     (labels: Record<string, string | number>, value: number | undefined) => void
@@ -123,7 +115,6 @@ export function addDatabaseGauges<T>(
       name,
       help,
       labelNames,
-      aggregator: 'max',
       registers: [registry],
       async collect() {
         const result = await inTime(readCached());
