@@ -25,9 +25,6 @@ const VERSION = (
 const TIME = '1790000000';
 
 const debian = hasProgram('dpkg-deb', 'dpkg') && hasProgram('lintian', 'lintian');
-const binutils =
-  hasProgram('x86_64-linux-gnu-strip', 'binutils-x86-64-linux-gnu') &&
-  hasProgram('aarch64-linux-gnu-strip', 'binutils-aarch64-linux-gnu');
 /** The package manager and chroot need root. */
 const root = isMet(() => process.getuid?.() === 0, {
   name: 'root',
@@ -160,46 +157,23 @@ describe('the npm package', () => {
   );
 });
 
-describe.runIf(debian && binutils)('the packages for Debian', () => {
-  const NODE = '24.21.0';
-  const PACKAGES = { tsigil: VERSION, 'tsigil-node': NODE };
+describe.runIf(debian)('the packages for Debian', () => {
   const CPUS = { amd64: 'x64', arm64: 'arm64' };
   const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
-  const fileOf = (name: keyof typeof PACKAGES, architecture = ARCHITECTURE) =>
-    `${name}_${PACKAGES[name]}_${architecture}.deb`;
+  const fileOf = (architecture = ARCHITECTURE) => `tsigil_${VERSION}_${architecture}.deb`;
   const pathsIn = (file: string) =>
-    [...run('dpkg-deb', ['-c', file], packages).matchAll(/ \.\/(\S+)(?: -> .*)?$/gm)].map(
+    [...run('dpkg-deb', ['-c', file], release).matchAll(/ \.\/(\S+)(?: -> .*)?$/gm)].map(
       ([, path = '']) => path,
     );
-  const packages = join(folder, 'packages');
-
-  beforeAll(() => {
-    mkdirSync(packages);
-    for (const name of readdirSync(release).filter((each) => each.endsWith('.deb')))
-      copyFileSync(join(release, name), join(packages, name));
-    run('node', ['scripts/release-node.mjs', packages], ROOT, {
-      SOURCE_DATE_EPOCH: TIME,
-      DPKG_DEB_COMPRESSOR_LEVEL: '0', // the default takes a minute for each package
-    });
-  }, 300_000);
-
   test('cause no messages from lintian', { timeout: 600_000 }, () => {
-    expect(readdirSync(packages).filter((name) => name.endsWith('.deb'))).toHaveLength(4);
-    // Those of the other architecture differ only in their binaries, and take as long again.
-    const files = [fileOf('tsigil'), fileOf('tsigil-node')];
-    expect(run('lintian', ['--allow-root', '--fail-on=error,warning', ...files], packages)).toBe(
-      '',
-    );
-    expect(run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], packages)).toContain(
-      `tsigil-node_${NODE}_arm64.deb: OK`,
-    );
+    // That of the other architecture differs only in its binaries, and takes as long again.
+    const flags = ['--allow-root', '--fail-on=error,warning'];
+    expect(run('lintian', [...flags, fileOf()], release)).toBe('');
   });
 
   test('contain only the SQLite binary for their architecture', () => {
     for (const [architecture, cpu] of Object.entries(CPUS)) {
-      const compiled = pathsIn(fileOf('tsigil', architecture)).filter((path) =>
-        path.endsWith('.node'),
-      );
+      const compiled = pathsIn(fileOf(architecture)).filter((path) => path.endsWith('.node'));
       expect(compiled.map((path) => path.replace(/^.*\/prebuilds\//, ''))).toEqual([
         `linux-${cpu}/@photostructure+sqlite.glibc.node`,
       ]);
@@ -207,7 +181,7 @@ describe.runIf(debian && binutils)('the packages for Debian', () => {
   });
 
   test('contain no type declarations, and documents only for users and operators', () => {
-    const paths = pathsIn(fileOf('tsigil'));
+    const paths = pathsIn(fileOf());
     expect(paths.filter((path) => /\.d\.[cm]?ts$|\.map$/.test(path))).toEqual([]);
     const documents = paths.filter((path) => path.startsWith('usr/share/doc/'));
     expect(documents).toContain('usr/share/doc/tsigil/docs/install.md');
@@ -218,7 +192,7 @@ describe.runIf(debian && binutils)('the packages for Debian', () => {
 
   test('contain documents without links to files that are missing', () => {
     const unpacked = join(folder, 'documents');
-    run('dpkg-deb', ['-x', fileOf('tsigil'), unpacked], packages);
+    run('dpkg-deb', ['-x', fileOf(), unpacked], release);
     const documents = join(unpacked, 'usr/share/doc/tsigil');
     const pages = readdirSync(documents, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.md'),
@@ -233,173 +207,147 @@ describe.runIf(debian && binutils)('the packages for Debian', () => {
     expect(links.filter((path) => !existsSync(join(documents, path)))).toEqual([]);
   });
 
-  test('contain Node.js without symbols for each architecture, and its licence', () => {
-    const machines = { amd64: 62, arm64: 183 }; // e_machine of ELF: EM_X86_64 and EM_AARCH64
-    for (const [architecture, machine] of Object.entries(machines)) {
-      const unpacked = join(folder, `node-${architecture}`);
-      run('dpkg-deb', ['-x', fileOf('tsigil-node', architecture), unpacked], packages);
-      const node = join(unpacked, 'usr/lib/tsigil/node');
-      expect(readFileSync(node).readUInt16LE(18)).toBe(machine);
-      expect(run('x86_64-linux-gnu-readelf', ['--sections', '--wide', node], folder)).not.toContain(
-        '.symtab',
+  describe.runIf(root && hasProgram('systemd-sysusers', 'systemd'))('installed on Debian', () => {
+    const target = join(folder, 'root');
+    const dpkg = (...parameters: string[]) =>
+      run(
+        'dpkg',
+        [`--root=${target}`, '--force-script-chrootless', '--log=/dev/null', ...parameters],
+        release,
       );
-      const copyright = readFileSync(join(unpacked, 'usr/share/doc/tsigil-node/copyright'), 'utf8');
-      expect(copyright).toContain(`node-linux-${CPUS[architecture as 'amd64']} ${NODE}`);
-      expect(copyright).toContain('Copyright Node.js contributors. All rights reserved.');
-    }
+    const modeOf = (path: string) => {
+      const { mode, uid } = statSync(join(target, path));
+      return { mode: (mode & 0o777).toString(8), uid };
+    };
+    const serviceUser = () =>
+      Number(/^tsigil:x:(\d+):/m.exec(readFileSync(join(target, 'etc/passwd'), 'utf8'))?.[1]);
+    /** Returns the program and the arguments that start a unit as its user. */
+    const unitCommand = (unit: string): string[] => {
+      const text = readFileSync(join(target, 'usr/lib/systemd/system', unit), 'utf8');
+      const user = `${/^User=(.*)$/m.exec(text)?.[1]}:tsigil`;
+      const command = /^ExecStart=(.*)$/m.exec(text)?.[1]?.split(' ') ?? [];
+      return [`--userspec=${user}`, target, ...command];
+    };
+    /** Runs a shell command in the root as a user with this id. */
+    const shell = (command: string, user = 0) =>
+      spawnSync(
+        '/usr/sbin/chroot',
+        [`--userspec=${user}:${user}`, target, '/bin/sh', '-c', command],
+        {
+          encoding: 'utf8',
+          env: { PATH: '/usr/bin', HOME: '/home/ada', USER: 'ada' },
+        },
+      );
+
+    let installation = '';
+
+    beforeAll(() => {
+      mkdirSync(join(target, 'var/lib/dpkg'), { recursive: true });
+      mkdirSync(join(target, 'etc'));
+      const installed = {
+        libc6: '2.36-9+deb12u13',
+        'libgcc-s1': '12.2.0-14+deb12u1',
+        'libstdc++6': '12.2.0-14+deb12u1',
+        nodejs: '18.20.4+dfsg-1~deb12u1',
+        systemd: '252.39-1~deb12u1',
+      };
+      const entries = Object.entries(installed).map(
+        ([name, version]) =>
+          `Package: ${name}\nStatus: install ok installed\nArchitecture: ${ARCHITECTURE}\nVersion: ${version}\nMaintainer: Debian\nDescription: of Debian 12\n`,
+      );
+      const status = join(target, 'var/lib/dpkg/status');
+      writeFileSync(status, entries.join('\n'));
+      expect(() => dpkg('--install', fileOf())).toThrow(
+        'tsigil depends on nodejs (>= 20.19); however:\n  Version of nodejs on system is 18.20.4',
+      );
+      dpkg('--purge', 'tsigil');
+      const newer = readFileSync(status, 'utf8').replace(
+        '18.20.4+dfsg-1~deb12u1',
+        '20.19.2+dfsg-1',
+      );
+      writeFileSync(status, newer);
+      installation = dpkg('--install', fileOf());
+      symlinkSync('usr/bin', join(target, 'bin'));
+      copyWithLibraries(target, ['/bin/sh', process.execPath]);
+      writeFileSync(join(target, 'usr/bin/sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
+    }, 120_000);
+
+    test('creates the user and its folders, which other users cannot read, and enables the unit', () => {
+      const passwd = readFileSync(join(target, 'etc/passwd'), 'utf8');
+      expect(passwd).toMatch(/^tsigil:x:\d+:\d+:.*:\/var\/lib\/tsigil:\/usr\/sbin\/nologin$/m);
+      expect(modeOf('var/lib/tsigil')).toEqual({ mode: '700', uid: serviceUser() });
+      expect(modeOf('etc/tsigil')).toEqual({ mode: '750', uid: 0 });
+      const wants = 'etc/systemd/system/multi-user.target.wants';
+      expect(readdirSync(join(target, wants))).toEqual(['tsigil.service']);
+    });
+
+    test('has a unit that starts the service as its user', async () => {
+      const output = await start('chroot', unitCommand('tsigil.service'), '/');
+      expect(output).toContain('Token: /var/lib/tsigil/admin.token. ');
+      expect(modeOf('var/lib/tsigil/admin.token')).toEqual({ mode: '600', uid: serviceUser() });
+      expect(modeOf('var/lib/tsigil/tsigil.db').uid).toBe(serviceUser());
+    });
+
+    test('root finds the service, other users are told how to sign in, and the commands that the installation prints work', async () => {
+      await start('chroot', unitCommand('tsigil.service'), '/', (url) => {
+        const variables = `TSIGIL_LISTEN=${new URL(url).host}\n`;
+        writeFileSync(join(target, 'etc/tsigil/environment'), variables);
+        const commands = [...installation.matchAll(/^ {2,}(\S.*)$/gm)].map(([, line]) => line);
+        const [create = '', ...signIn] = commands.slice(-3);
+        expect(shell(create)).toMatchObject({ status: 0 });
+        expect(shell('tsigil tsigkey list -f value -c name').stdout).toBe('transfer-key\n');
+
+        const other = shell('tsigil tsigkey list', 65_534);
+        expect(other.status).toBe(3);
+        expect(other.stderr).toBe(
+          "tsigil: No token: '/var/lib/tsigil/admin.token' cannot be read: permission denied\n" +
+            "Run this command with sudo, or sign in with a token of your own: 'sudo tsigil token create' creates one, and 'tsigil login' stores it.\n",
+        );
+        const own = signIn.join(' ').replace('http://127.0.0.1:9001', url);
+        expect(shell(own)).toMatchObject({ status: 0 });
+        rmSync(join(target, 'var/lib/tsigil/admin.token'));
+        expect(shell('tsigil whoami -f value -c name').stdout).toBe('ada\n');
+      });
+    });
+
+    test('has a unit for the agent', () => {
+      const [, , ...command] = unitCommand('tsigil-agent.service');
+      const home = join(target, 'etc/tsigil-agent');
+      mkdirSync(home);
+      for (const name of ['token', 'api-key'])
+        writeFileSync(join(home, name), 'secret\n', { mode: 0o600 });
+      writeFileSync(
+        join(home, 'agent.yaml'),
+        'url: http://127.0.0.1:1\ntokenFile: /etc/tsigil-agent/token\nnameServer: ns1\ndriver: powerdns\nlocal:\n  url: http://127.0.0.1:1\n  apiKeyFile: /etc/tsigil-agent/api-key\n',
+      );
+      const { stderr } = shell(`${command.join(' ')} --check`);
+      expect(stderr).toContain('nothing listens at the address');
+    });
+
+    test('contains the dependencies of the service for PostgreSQL', () => {
+      const { stdout, stderr } = spawnSync(
+        process.execPath,
+        [join(target, 'usr/lib/tsigil/dist/main.js'), 'serve'],
+        {
+          cwd: folder,
+          encoding: 'utf8',
+          env: cleanEnvironment({ TSIGIL_DATABASE_URL: 'postgres://t@127.0.0.1:1/t' }),
+        },
+      );
+      expect(stdout + stderr).toContain('nothing listens');
+    });
+
+    test('a removal keeps the configuration and the data, and a purge removes both', () => {
+      writeFileSync(join(target, 'etc/tsigil/own'), 'of the operator');
+      dpkg('--remove', 'tsigil');
+      expect(existsSync(join(target, 'usr/bin/tsigil'))).toBe(false);
+      expect(existsSync(join(target, 'etc/tsigil/tsigil.yaml'))).toBe(true);
+      expect(existsSync(join(target, 'var/lib/tsigil'))).toBe(true);
+      dpkg('--purge', 'tsigil');
+      expect(readdirSync(join(target, 'etc/tsigil'))).toEqual(['environment', 'own']);
+      expect(existsSync(join(target, 'var/lib/tsigil'))).toBe(false);
+    });
   });
-
-  describe.runIf(root && hasProgram('systemd-sysusers', 'systemd'))(
-    'installed on Debian 12',
-    () => {
-      const target = join(folder, 'root');
-      const dpkg = (...parameters: string[]) =>
-        run(
-          'dpkg',
-          [`--root=${target}`, '--force-script-chrootless', '--log=/dev/null', ...parameters],
-          packages,
-        );
-      const modeOf = (path: string) => {
-        const { mode, uid } = statSync(join(target, path));
-        return { mode: (mode & 0o777).toString(8), uid };
-      };
-      const serviceUser = () =>
-        Number(/^tsigil:x:(\d+):/m.exec(readFileSync(join(target, 'etc/passwd'), 'utf8'))?.[1]);
-      /** Returns the program and the arguments that start a unit as its user. */
-      const unitCommand = (unit: string): string[] => {
-        const text = readFileSync(join(target, 'usr/lib/systemd/system', unit), 'utf8');
-        const user = `${/^User=(.*)$/m.exec(text)?.[1]}:tsigil`;
-        const command = /^ExecStart=(.*)$/m.exec(text)?.[1]?.split(' ') ?? [];
-        return [`--userspec=${user}`, target, ...command];
-      };
-      /** Runs a shell command in the root as a user with this id. */
-      const shell = (command: string, user = 0) =>
-        spawnSync(
-          '/usr/sbin/chroot',
-          [`--userspec=${user}:${user}`, target, '/bin/sh', '-c', command],
-          {
-            encoding: 'utf8',
-            env: { PATH: '/usr/bin', HOME: '/home/ada', USER: 'ada' },
-          },
-        );
-
-      let installation = '';
-
-      beforeAll(() => {
-        mkdirSync(join(target, 'var/lib/dpkg'), { recursive: true });
-        mkdirSync(join(target, 'etc'));
-        const installed = {
-          libc6: '2.36-9+deb12u13',
-          'libgcc-s1': '12.2.0-14+deb12u1',
-          'libstdc++6': '12.2.0-14+deb12u1',
-          nodejs: '18.20.4+dfsg-1~deb12u1',
-          systemd: '252.39-1~deb12u1',
-        };
-        const entries = Object.entries(installed).map(
-          ([name, version]) =>
-            `Package: ${name}\nStatus: install ok installed\nArchitecture: ${ARCHITECTURE}\nVersion: ${version}\nMaintainer: Debian\nDescription: of Debian 12\n`,
-        );
-        writeFileSync(join(target, 'var/lib/dpkg/status'), entries.join('\n'));
-        expect(() => dpkg('--install', fileOf('tsigil'))).toThrow(
-          'tsigil depends on nodejs (>= 20.19) | tsigil-node; however:\n  Version of nodejs on system is 18.20.4',
-        );
-        installation = dpkg('--install', fileOf('tsigil-node'), fileOf('tsigil'));
-        symlinkSync('usr/bin', join(target, 'bin'));
-        copyWithLibraries(target, ['/bin/sh'], [join(target, 'usr/lib/tsigil/node')]);
-        writeFileSync(join(target, 'usr/bin/sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
-      }, 120_000);
-
-      test('creates the user and its folders, which other users cannot read, and enables the unit', () => {
-        const passwd = readFileSync(join(target, 'etc/passwd'), 'utf8');
-        expect(passwd).toMatch(/^tsigil:x:\d+:\d+:.*:\/var\/lib\/tsigil:\/usr\/sbin\/nologin$/m);
-        expect(modeOf('var/lib/tsigil')).toEqual({ mode: '700', uid: serviceUser() });
-        expect(modeOf('etc/tsigil')).toEqual({ mode: '750', uid: 0 });
-        const wants = 'etc/systemd/system/multi-user.target.wants';
-        expect(readdirSync(join(target, wants))).toEqual(['tsigil.service']);
-      });
-
-      test('has a unit that starts the service as its user, with the Node.js of tsigil-node', async () => {
-        const output = await start('chroot', unitCommand('tsigil.service'), '/');
-        expect(output).toContain('Token: /var/lib/tsigil/admin.token. ');
-        expect(output).toContain(`"node":"v${NODE}"`);
-        expect(modeOf('var/lib/tsigil/admin.token')).toEqual({ mode: '600', uid: serviceUser() });
-        expect(modeOf('var/lib/tsigil/tsigil.db').uid).toBe(serviceUser());
-      });
-
-      test('root finds the service, other users are told how to sign in, and the commands that the installation prints work', async () => {
-        await start('chroot', unitCommand('tsigil.service'), '/', (url) => {
-          const variables = `TSIGIL_LISTEN=${new URL(url).host}\n`;
-          writeFileSync(join(target, 'etc/tsigil/environment'), variables);
-          const commands = [...installation.matchAll(/^ {2,}(\S.*)$/gm)].map(([, line]) => line);
-          const [create = '', ...signIn] = commands.slice(-3);
-          expect(shell(create)).toMatchObject({ status: 0 });
-          expect(shell('tsigil tsigkey list -f value -c name').stdout).toBe('transfer-key\n');
-
-          const other = shell('tsigil tsigkey list', 65_534);
-          expect(other.status).toBe(3);
-          expect(other.stderr).toBe(
-            "tsigil: No token: '/var/lib/tsigil/admin.token' cannot be read: permission denied\n" +
-              "Run this command with sudo, or sign in with a token of your own: 'sudo tsigil token create' creates one, and 'tsigil login' stores it.\n",
-          );
-          const own = signIn.join(' ').replace('http://127.0.0.1:9001', url);
-          expect(shell(own)).toMatchObject({ status: 0 });
-          rmSync(join(target, 'var/lib/tsigil/admin.token'));
-          expect(shell('tsigil whoami -f value -c name').stdout).toBe('ada\n');
-        });
-      });
-
-      test('has a unit for the agent, which uses the same Node.js', () => {
-        const [, , ...command] = unitCommand('tsigil-agent.service');
-        const home = join(target, 'etc/tsigil-agent');
-        mkdirSync(home);
-        for (const name of ['token', 'api-key'])
-          writeFileSync(join(home, name), 'secret\n', { mode: 0o600 });
-        writeFileSync(
-          join(home, 'agent.yaml'),
-          'url: http://127.0.0.1:1\ntokenFile: /etc/tsigil-agent/token\nnameServer: ns1\ndriver: powerdns\nlocal:\n  url: http://127.0.0.1:1\n  apiKeyFile: /etc/tsigil-agent/api-key\n',
-        );
-        const { stderr } = shell(`${command.join(' ')} --check`);
-        expect(stderr).toContain('nothing listens at the address');
-      });
-
-      test('contains the dependencies of the service for PostgreSQL', () => {
-        const { stdout, stderr } = spawnSync(
-          process.execPath,
-          [join(target, 'usr/lib/tsigil/dist/main.js'), 'serve'],
-          {
-            cwd: folder,
-            encoding: 'utf8',
-            env: cleanEnvironment({ TSIGIL_DATABASE_URL: 'postgres://t@127.0.0.1:1/t' }),
-          },
-        );
-        expect(stdout + stderr).toContain('nothing listens');
-      });
-
-      test('runs its postinst again when another Node.js is installed', () => {
-        expect(dpkg('--install', fileOf('tsigil-node'))).toContain(
-          'Processing triggers for tsigil ',
-        );
-      });
-
-      test('uses the Node.js of the system without tsigil-node', () => {
-        dpkg('--force-depends', '--remove', 'tsigil-node');
-        expect(existsSync(join(target, 'usr/lib/tsigil/node'))).toBe(false);
-        copyFileSync(process.execPath, join(target, 'usr/bin/node'));
-        expect(shell('tsigil --version')).toMatchObject({ stdout: `${VERSION}\n`, stderr: '' });
-      });
-
-      test('a removal keeps the configuration and the data, and a purge removes both', () => {
-        writeFileSync(join(target, 'etc/tsigil/own'), 'of the operator');
-        dpkg('--remove', 'tsigil');
-        expect(existsSync(join(target, 'usr/bin/tsigil'))).toBe(false);
-        expect(existsSync(join(target, 'etc/tsigil/tsigil.yaml'))).toBe(true);
-        expect(existsSync(join(target, 'var/lib/tsigil'))).toBe(true);
-        dpkg('--purge', 'tsigil');
-        expect(readdirSync(join(target, 'etc/tsigil'))).toEqual(['environment', 'own']);
-        expect(existsSync(join(target, 'var/lib/tsigil'))).toBe(false);
-      });
-    },
-  );
 });
 
 describe('the build context of the container image', () => {
@@ -494,16 +442,9 @@ function filesIn(name: string): string[] {
     .filter((path) => path !== '' && !path.endsWith('/'));
 }
 
-/**
- * Copies programs to `usr/bin` in `target`, and the libraries that these programs and `others` need
- * to the same paths in `target`.
- */
-function copyWithLibraries(
-  target: string,
-  programs: readonly string[],
-  others: readonly string[],
-): void {
-  const libraries = [...programs, ...others].flatMap((program) =>
+/** Copies programs to `usr/bin` in `target`, and the libraries that they need to the same paths. */
+function copyWithLibraries(target: string, programs: readonly string[]): void {
+  const libraries = programs.flatMap((program) =>
     [...run('ldd', [program], folder).matchAll(/(\/\S+) \(0x/g)].map(([, path = '']) => path),
   );
   for (const path of new Set([...programs, ...libraries])) {

@@ -8,8 +8,8 @@ import { copy, filesBelow, run } from './files.mjs';
 /**
  * Writes the .deb with the files in `root`, and returns the name of the .deb in the folder `target`.
  * The template in the file `control` contains names of `values` between `@`; `values` always has the
- * size and what `about`, a package.json, states. `scripts` and `triggers` are files for dpkg. `news`
- * is the line of the changelog.
+ * size and what `about`, a package.json, states. `scripts` are files for dpkg. `news` is the line of
+ * the changelog.
  */
 export function makeDeb({
   root,
@@ -17,12 +17,12 @@ export function makeDeb({
   control,
   values,
   about,
-  name = about.name,
   news,
   time,
   conffiles = [],
   scripts = [],
 }) {
+  const { name } = about;
   const maintainer = `Tsigil maintainers <${about.bugs.email}>`;
   const version = values.VERSION;
   const date = new Date(time * 1000).toUTCString().replace('GMT', '+0000');
@@ -44,7 +44,7 @@ export function makeDeb({
   write(meta('md5sums'), files.map((path) => `${md5(join(root, path))}  ${path}\n`).join(''));
   for (const script of scripts) {
     copy(join(dirname(control), script), meta(script));
-    chmodSync(meta(script), script === 'triggers' ? 0o644 : 0o755);
+    chmodSync(meta(script), 0o755);
   }
   const file = `${name}_${version}_${values.ARCHITECTURE}.deb`;
   const options = ['--root-owner-group', '-Zxz', '--threads-max=1'];

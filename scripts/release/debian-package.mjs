@@ -87,7 +87,7 @@ export function makeDebianPackage({ checkout, program, root, target, architectur
     news: '/usr/share/doc/tsigil/CHANGELOG.md lists the changes.',
     time,
     conffiles: ['/etc/tsigil/tsigil.yaml'],
-    scripts: ['postinst', 'prerm', 'postrm', 'triggers'],
+    scripts: ['postinst', 'prerm', 'postrm'],
   });
 }
 
