@@ -19,7 +19,7 @@ import { createLineSender } from './long-responses.ts';
 import { isEncoded } from './request/json-body.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { addMetrics, addProbes } from './operator-routes.ts';
-import { addDocuments } from './docs/documents.ts';
+import { addDocuments } from './openapi/documents.ts';
 import {
   createNodeServer,
   securityHeaders,
@@ -207,6 +207,7 @@ export function createServer(options: ServerOptions): HttpServer {
     app,
     { version, guides, requestIdHeader, defaultLimit, pendingStatus, errors },
     options.urls.publicUrl,
+    consoleFiles !== undefined,
   );
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);
   const actions = { ...options, runLongWork: createLongWork(), sendLines: createLineSender() };

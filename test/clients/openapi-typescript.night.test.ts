@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { DOCUMENTED_METHODS, type ApiDocument } from '../../src/http/openapi/document.ts';
-import { readDocument } from '../harness/description.ts';
+import type { ApiDocument } from '../../src/http/openapi/document.ts';
+import { DOCUMENTED_METHODS, readDocument } from '../harness/description.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,17 +1,34 @@
 import type { ApiSettings } from '../../src/http/openapi/responses.ts';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
-import {
-  resolve,
-  type ApiDocument,
-  type Content,
-  type DOCUMENTED_METHODS,
-  type OperationObject,
-  type ResponseObject,
+import { isObject } from '../../src/domain/model/field.ts';
+import type {
+  ApiDocument,
+  Content,
+  OperationObject,
+  OrReference,
+  ResponseObject,
 } from '../../src/http/openapi/document.ts';
 import type { ApiResponse, Client } from './client.ts';
 
 const JSON_BODY = 'application/json';
+
+/** The methods of a path, as members of a path item. */
+export const DOCUMENTED_METHODS = ['post', 'get', 'put', 'patch', 'delete'] as const;
+
+/**
+ * Returns `node`, or the value in `document` to which it refers. Throws for a reference to a
+ * missing value.
+ */
+export function resolve<T extends object>(document: ApiDocument, node: OrReference<T>): T {
+  if (!('$ref' in node)) return node;
+  const target = node.$ref
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((parent, name) => (isObject(parent) ? parent[name] : undefined), document);
+  if (target === undefined) throw new Error(`The document has no value at '${node.$ref}'`);
+  return target as T;
+}
 
 /** Returns the OpenAPI document of the service. */
 export async function readDocument({ get }: Client): Promise<ApiDocument> {

@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
-import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
+import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import type { ApiResponse } from '../harness/client.ts';
 import {
+  DOCUMENTED_METHODS,
+  resolve,
   examplesOf,
   expectDocumented,
   expectPromised,

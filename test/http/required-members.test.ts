@@ -1,6 +1,11 @@
 import { beforeAll, expect, test } from 'vitest';
-import { DOCUMENTED_METHODS, type ApiDocument } from '../../src/http/openapi/document.ts';
-import { examplesOf, missesRequired, readDocument } from '../harness/description.ts';
+import type { ApiDocument } from '../../src/http/openapi/document.ts';
+import {
+  DOCUMENTED_METHODS,
+  examplesOf,
+  missesRequired,
+  readDocument,
+} from '../harness/description.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;

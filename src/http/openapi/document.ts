@@ -1,4 +1,4 @@
-import { isObject, type JsonSchema } from '../../domain/model/field.ts';
+import type { JsonSchema } from '../../domain/model/field.ts';
 
 /**
  * The parts of an OpenAPI 3.1 document that this service uses, as named in section 4.8 of the
@@ -14,11 +14,10 @@ export interface ApiDocument {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly { readonly url: string }[];
-  readonly externalDocs: ExternalDocs;
   readonly tags: readonly {
     readonly name: string;
-    /** The title of the tag for people, which other documentation tools also read. */
     readonly 'x-displayName': string;
+    /** The title of the tag for people, which other documentation tools also read. */
     readonly description: string;
     readonly externalDocs?: ExternalDocs;
   }[];
@@ -46,11 +45,8 @@ export interface Components {
 /** Paths by their templates, such as `/v2/tlds/{id}`. */
 export type Paths = Readonly<Record<string, PathItem>>;
 
-/** The methods of a path, as members of a path item. */
-export const DOCUMENTED_METHODS = ['post', 'get', 'put', 'patch', 'delete'] as const;
-
 export type PathItem = { readonly parameters?: readonly OrReference<ParameterObject>[] } & {
-  readonly [method in (typeof DOCUMENTED_METHODS)[number]]?: OperationObject;
+  readonly [method in 'post' | 'get' | 'put' | 'patch' | 'delete']?: OperationObject;
 };
 
 export interface OperationObject {
@@ -94,18 +90,4 @@ export type Examples = Readonly<Record<string, Example>>;
 export interface Example<T = unknown> {
   readonly summary: string;
   readonly value: T;
-}
-
-/**
- * Returns `node`, or the value in `document` to which it refers. Throws for a reference to a
- * missing value.
- */
-export function resolve<T extends object>(document: ApiDocument, node: OrReference<T>): T {
-  if (!('$ref' in node)) return node;
-  const target = node.$ref
-    .split('/')
-    .slice(1)
-    .reduce<unknown>((parent, name) => (isObject(parent) ? parent[name] : undefined), document);
-  if (target === undefined) throw new Error(`The document has no value at '${node.$ref}'`);
-  return target as T;
 }

@@ -161,8 +161,8 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     ),
     '/docs': open(
       'get_documentation',
-      'Get the API description as a page',
-      'Returns this document as one HTML page.',
+      'Get a page of links',
+      'Returns an HTML page that links to this document, to the web console and to the guides.',
       'The page.',
       {
         'text/html': { schema: { type: 'string' } },

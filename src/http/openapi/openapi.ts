@@ -62,7 +62,6 @@ export function describeApi(
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: settings.base }],
-    externalDocs: { description: 'This document as an HTML page', url: `${settings.base}/docs` },
     tags: [
       ...types.map(({ collection, words, description }) => ({
         name: collection,
