@@ -73,7 +73,6 @@ const ON_BOTH_DATABASES = {
     'http/designate-compatibility',
     'http/encryption',
     'http/forged-tokens',
-    'http/import',
     'http/json-lines',
     'http/key-export',
     'http/last-administrator',

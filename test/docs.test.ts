@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { readAgentFile } from '../src/config/agent/agent-file.ts';
 import { readConfig } from '../src/config/config.ts';
 import { EXPORT_FORMATS } from '../src/domain/export-formats/formats.ts';
-import { IMPORT_FORMATS } from '../src/domain/key-formats/readers.ts';
+import { FILE_FORMATS } from '../src/cli/imports/key-file.ts';
 import { ALGORITHMS } from '../src/domain/dns/algorithms.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/resources/policy.ts';
 import { RESOURCE_TYPES } from '../src/domain/resources/resources.ts';
@@ -239,7 +239,6 @@ describe('names in documents', () => {
         'TSIGIL_CACERT',
         'TSIGIL_URL',
         'TSIGIL_TOKEN',
-        'TSIGIL_FROM_TOKEN',
         'TSIGIL_SERVICE_HOST',
         'TSIGIL_PORT',
       ];
@@ -289,7 +288,7 @@ describe('names in documents', () => {
       ];
       return `| ${cells.join(' | ')} |`.replace('|  |', '| |');
     });
-    const read = Object.entries(IMPORT_FORMATS).map(
+    const read = Object.entries(FILE_FORMATS).map(
       ([name, { source }]) => `| \`${name}\` | ${source} |`,
     );
     expect(page.split('\n').filter((line) => /^\| `[a-z][a-z-]*` \|/.test(line))).toEqual([

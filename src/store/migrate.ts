@@ -26,7 +26,7 @@ export async function schemaOf({
  */
 export function schemaProblem(schema: number): string | undefined {
   if (schema < Math.min(...MIGRATIONS.map(({ number }) => number)))
-    return `was made by a development version (schema ${schema}), and this version cannot update it. Use a new database, and copy into it from a service of that version: tsigil tld import --from URL, tsigil tsigkey import --from URL.`;
+    return `was made by a development version (schema ${schema}), and this version cannot update it. Use a new database, and import into it what a service of that version lists: tsigil tld list -f json, tsigil tsigkey list --reveal -f json.`;
   if (schema > NEWEST_SCHEMA)
     return `has schema ${schema}, but this version supports only schemas up to ${NEWEST_SCHEMA}. Start the newer version, or restore a backup from before the upgrade.`;
   return undefined;

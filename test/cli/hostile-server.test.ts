@@ -104,6 +104,12 @@ const keys = file(
   'keys.conf',
   `key "${NASTY.replaceAll(/[\r\n]/g, '')}" { algorithm hmac-sha256; secret "c2VjcmV0"; };\n`,
 );
+const rows = file(
+  'keys.json',
+  JSON.stringify([
+    { name: NASTY, algorithm: NASTY, secret: 'c2VjcmV0', scope: 'POOL', resource_id: ID },
+  ]),
+);
 const clouds = file(
   'clouds.yaml',
   JSON.stringify({
@@ -132,7 +138,6 @@ const commands: string[][] = [
   ['tld', 'import', csv, '--all-or-nothing'],
   ['tld', 'import', list, '--replace'],
   ['tld', 'import', list, '--replace', '--yes'],
-  ['tld', 'import', '--from', 'URL', '--from-token-file', 'TOKEN'],
   ['console'],
   ['tsigkey', 'export', ID, '--format', 'bind'],
   ['tsigkey', 'verify', ID, '--server', '127.0.0.1:1', '--zone', 'example.org'],
@@ -140,12 +145,11 @@ const commands: string[][] = [
   ['tsigkey', 'uses', ID],
   ['tsigkey', 'grants', ID, '--zone', ID, '--right', 'transfer'],
   ['tsigkey', 'import', keys, ...scope],
+  ['tsigkey', 'import', rows, '--yes'],
   ['tsigkey', 'import', keys, ...scope, '--yes'],
   ['tsigkey', 'import', keys, ...scope, '--format', 'nsd', '--yes'],
   ['tsigkey', 'import', '--from-powerdns', 'URL', ...scope, '--yes'],
   ['token', 'list'],
-  ['access'],
-  ['access', ID],
   ['token', 'create', '--name', 'x', '--role', 'admin'],
   ['token', 'revoke', ID],
   ['token', 'revoke', NASTY],

@@ -5,9 +5,8 @@ import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
-import { endOfTurn } from '../harness/client.ts';
 import { NAME_SERVERS } from '../harness/name-servers.ts';
-import { create, itemsOf, POOL_ID, SAMPLES, SECRET, TSIGKEYS } from '../harness/samples.ts';
+import { create, itemsOf, POOL_ID, SECRET, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
 import { runInside } from './session.ts';
 import { words } from './run.ts';
@@ -207,9 +206,12 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
   test.each([
     ['hello', [], 'Unrecognised key file format'],
     ['', [], 'Unrecognised key file format'],
-    [`hmac-sha256:a:${SECRET}`, ['--format', 'yaml'], 'Allowed choices are bind, knot, nsd'],
+    [
+      `hmac-sha256:a:${SECRET}`,
+      ['--format', 'yaml'],
+      'Allowed choices are json, csv, bind, knot, nsd',
+    ],
     [`hmac-sha256:a:${SECRET}`, ['--resource-id', 'the-pool'], 'must be a UUID'],
-    [`hmac-sha256:a:${SECRET}`, ['--from', 'http://127.0.0.1:1'], 'Set exactly one source'],
     [
       `hmac-sha256:a:${SECRET}`,
       ['--from-powerdns', 'http://127.0.0.1:1'],
@@ -232,137 +234,123 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
   });
 });
 
-describe.each(SAMPLES)('another service: $noun', (sample) => {
-  const { collection, noun } = sample;
-  let other: TestService;
-  beforeEach(async () => {
-    other = await startTestService();
+describe('the output of a client', () => {
+  const COLUMNS = ['resource_id', 'scope', 'secret', 'name', 'algorithm', 'id'] as const;
+  const row = (name: string, scope: string, resourceId: string, secret = secretOf(name)) => ({
+    id: UNKNOWN_ID,
+    name,
+    algorithm: 'hmac-sha256',
+    secret,
+    scope,
+    resource_id: resourceId,
   });
+  const csv = (rows: readonly ReturnType<typeof row>[]) =>
+    `${COLUMNS.map((name) => `"${name}"`).join(',')}\n${rows
+      .map((each) => `${COLUMNS.map((name) => `"${each[name]}"`).join(',')}\n`)
+      .join('')}`;
+  const importRows = (input: string, ...argv: string[]) =>
+    tsigil(input, {}, 'tsigkey', 'import', '-', ...argv);
+  const targets = async () =>
+    (
+      (await service.get('/v2/tsigkeys?sort_key=name')).body.tsigkeys as Record<string, unknown>[]
+    ).map(({ name, scope, resource_id }) => [name, scope, resource_id]);
+  const zone = async () => {
+    const body = { name: 'a.example.', email: 'a@example.org' };
+    return String((await service.post('/v2/zones', body)).body.id);
+  };
+  const WARNING =
+    'keys: warning: no client lists the grants of keys, so each new key has every right in its pool or zone\n';
 
-  const copy = (...argv: string[]) =>
-    tsigil('', { TSIGIL_FROM_TOKEN: other.token }, noun, 'import', '--from', other.url, ...argv);
-  const listed = async (from: TestService) =>
-    itemsOf(await from.get(`/v2/${collection}?sort_key=name&limit=1000`), sample).map((item) => ({
-      ...item,
-      links: {},
-    }));
-
-  test('exits with 0, copies all resources with ids and timestamps, and copies none the second time', async () => {
-    for (let index = 0; index < 25; index += 1) await create(other, sample, `${noun}-${index}`);
-    const changed = await create(other, sample, 'changed');
-    await other.patch(`/v2/${collection}/${changed.id}`, sample.change);
-    const { status, out } = await copy();
-    expect(status).toBe(0);
-    expect(out.split('\n').slice(-2)).toEqual(['26 added', '']);
-    expect(await listed(service)).toEqual(await listed(other));
-    const again = await copy();
-    expect([again.status, again.out.split('\n').at(-2)]).toEqual([0, '26 unchanged']);
-  });
-
-  test('exits with 0, prints the outcome and changes nothing with --dry-run', async () => {
-    await create(other, sample, 'one');
-    const { status, out } = await copy('--dry-run');
-    expect([status, out.split('\n').at(-2)]).toEqual([0, '1 added (dry run: nothing was changed)']);
-    expect(await listed(service)).toEqual([]);
-  });
-
-  test('exits with 1 if a resource differs, does not change this resource, and copies the others', async () => {
-    const mine = await create(service, sample, 'Taken');
-    await create(other, sample, 'taken');
-    await create(other, sample, 'free');
-    const { status, out, err } = await copy();
-    expect(status).toBe(1);
-    expect(out).toMatch(
-      /: different: taken already exists with a different id, name, created_at; it was not changed\n/,
-    );
-    expect(err).toContain('1 added, 1 different');
-    expect((await listed(service)).map(({ id, name }) => [id === mine.id, name])).toEqual([
-      [false, 'free'],
-      [true, 'Taken'],
-    ]);
-  });
-
-  test('exits with 2 without a token for the other service, and sends it no request', async () => {
-    const seen = other.log.length;
-    const { status, err } = await tsigil('', {}, noun, 'import', '--from', other.url);
-    expect(status).toBe(2);
-    expect(err).toContain('TSIGIL_FROM_TOKEN');
-    await endOfTurn();
-    expect(other.log.slice(seen)).toEqual([]);
-  });
-
-  test('exits with 3 if the other service refuses the token or is unreachable', async () => {
-    expect(
-      (await tsigil('', { TSIGIL_FROM_TOKEN: 'wrong' }, noun, 'import', '--from', other.url))
-        .status,
-    ).toBe(3);
-    expect(
-      (
-        await tsigil(
-          '',
-          { TSIGIL_FROM_TOKEN: 'wrong' },
-          noun,
-          'import',
-          '--from',
-          'http://127.0.0.1:1',
-        )
-      ).status,
-    ).toBe(3);
-  });
-
-  test('exits with 2 with --update or --replace, because a copy replaces nothing', async () => {
-    const { status, err } = await copy(noun === 'tld' ? '--replace' : '--update');
-    expect(status).toBe(2);
-    expect(err).toContain('a copy never replaces');
-  });
-});
-
-test('exits with 1 for keys whose names no name server can have, and copies them with --force', async () => {
-  const other = await startTestService();
-  const names = ['bad name', 'bad..name', '.', `${'x'.repeat(64)}.example`];
-  for (const name of [...names, 'good']) await create(other, TSIGKEYS, name);
-  const copy = (...argv: string[]) =>
-    tsigil(
-      '',
-      { TSIGIL_FROM_TOKEN: other.token },
-      ...words`tsigkey import --from ${other.url}`,
-      ...argv,
-    );
-  for (const argv of [['--dry-run'], []]) {
-    const refused = await copy(...argv);
-    expect([refused.status, refused.err]).toEqual([
-      1,
-      expect.stringContaining('1 added, 4 refused') as string,
-    ]);
-    for (const name of names)
-      expect(refused.out).toContain(
-        `refused: ${name}: no name server can have a key with this name; --force copies it\n`,
-      );
-  }
-  expect((await kept()).map(({ name }) => name)).toEqual(['good']);
-  expect((await copy('--force')).status).toBe(0);
-  expect(await kept()).toHaveLength(5);
-  expect((await copy()).status).toBe(0);
-  expect((await importText('', '--force')).status).toBe(2);
-});
-
-test('exits with 0 and copies more keys than one request can contain', async () => {
-  const other = await startTestService();
-  const items = Array.from({ length: 700 }, (_, index) => ({
-    id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
-    ...TSIGKEYS.body(`k${index}`),
-    created_at: '2020-01-01T00:00:00.000000',
-    updated_at: null,
-  }));
-  for (const part of [items.slice(0, 350), items.slice(350)])
-    expect((await other.post('/v2/tsigkeys/import', { tsigkeys: part })).status).toBe(200);
-  const { status, out } = await tsigil(
-    '',
-    { TSIGIL_FROM_TOKEN: other.token },
-    ...words`tsigkey import --from ${other.url}`,
+  test.each(['json', 'csv'])(
+    'exits with 0, and gives each key of %s the scope of its row',
+    async (format) => {
+      const id = await zone();
+      const rows = [row('wide', 'POOL', POOL_ID), row('narrow', 'ZONE', id)];
+      const text = format === 'csv' ? csv(rows) : JSON.stringify(rows, null, 2);
+      const { status, out, err } = await importRows(text, '--yes');
+      expect([status, out]).toEqual([
+        0,
+        `line 2: added: wide\nline ${format === 'csv' ? 3 : 10}: added: narrow\n${WARNING}2 added, 1 warning\n`,
+      ]);
+      expect(err).toContain('The new key wide will open every zone of the pool (now 1');
+      expect(err).not.toContain('narrow');
+      expect(await targets()).toEqual([
+        ['narrow', 'ZONE', id],
+        ['wide', 'POOL', POOL_ID],
+      ]);
+      const again = await importRows(text);
+      expect([again.status, again.out.split('\n').at(-2)]).toEqual([0, '2 unchanged']);
+    },
   );
-  expect([status, out.split('\n').at(-2)]).toEqual([0, '700 added']);
-  expect(itemsOf(await service.get('/v2/tsigkeys?limit=1000'), TSIGKEYS)).toHaveLength(700);
+
+  test('exits with 2 and imports nothing without --yes, if a key would open a pool', async () => {
+    const { status, err } = await importRows(csv([row('wide', 'POOL', POOL_ID)]));
+    expect([status, await targets()]).toEqual([2, []]);
+    expect(err).toContain('Use --yes to go ahead.');
+  });
+
+  test.each([
+    ['--pool', 'default'],
+    ['--scope', 'POOL', '--resource-id', POOL_ID],
+  ])(
+    'exits with 1 with %s, and does not make a key of one zone one of a pool',
+    async (...flags) => {
+      const rows = [row('wide', 'POOL', UNKNOWN_ID), row('narrow', 'ZONE', await zone())];
+      const { status, out, err } = await importRows(csv(rows), ...flags, '--yes');
+      expect([status, out]).toEqual([
+        1,
+        `line 2: added: wide\nline 3: invalid: narrow: the key applies to one zone, and would open every zone of the pool; import it with --zone, or without --pool\n${WARNING}`,
+      ]);
+      expect(err).toContain('1 added, 1 invalid, 1 warning');
+      expect(await targets()).toEqual([['wide', 'POOL', POOL_ID]]);
+    },
+  );
+
+  test('exits with 0 with --zone, which narrows all keys', async () => {
+    const id = await zone();
+    const rows = [row('wide', 'POOL', POOL_ID), row('narrow', 'ZONE', UNKNOWN_ID)];
+    expect((await importRows(csv(rows), '--zone', 'a.example.')).status).toBe(0);
+    expect(await targets()).toEqual([
+      ['narrow', 'ZONE', id],
+      ['wide', 'ZONE', id],
+    ]);
+  });
+
+  test.each([[[]], [['--update']]])(
+    'exits with 1 for a key of another pool, and does not change it, with %j',
+    async (flags) => {
+      await create(service, TSIGKEYS, 'taken');
+      const before = (await service.get('/v2/tsigkeys')).text;
+      const { status, out } = await importRows(csv([row('taken', 'ZONE', await zone())]), ...flags);
+      expect([status, out]).toEqual([
+        1,
+        'line 2: different: taken already exists for another pool or zone; it was not changed\n',
+      ]);
+      expect((await service.get('/v2/tsigkeys')).text).toBe(before);
+    },
+  );
+
+  test('exits with 1 for a key without its secret, whose row says what to do', async () => {
+    const rows = [row('hidden', 'POOL', POOL_ID, '(hidden)')];
+    const { status, out } = await importRows(csv(rows), '--yes');
+    expect([status, out]).toEqual([
+      1,
+      'line 2: invalid: hidden: the row has no secret; list the keys with a token that may see secrets\n',
+    ]);
+  });
+
+  test.each(['json', 'csv'])('exits with 0 for what tsigil itself lists as %s', async (format) => {
+    const other = await startTestService();
+    const secret = '+/+/c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0MTI=';
+    await other.post('/v2/tsigkeys', { ...TSIGKEYS.body('plus'), secret });
+    const listed = await tsigil(
+      '',
+      { TSIGIL_URL: other.url, TSIGIL_TOKEN: other.token },
+      ...words`tsigkey list --reveal -f ${format}`,
+    );
+    expect((await importRows(listed.out, '--yes')).status).toBe(0);
+    expect(await kept()).toEqual([key('plus', { secret })]);
+  });
 });
 
 const powerdns = NAME_SERVERS.find(({ name }) => name === 'PowerDNS');

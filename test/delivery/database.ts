@@ -1,16 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClock } from '../../src/clock.ts';
-import { importResources } from '../../src/domain/actions/import.ts';
 import type { Clock, Store } from '../../src/domain/model/ports.ts';
-import type { Dependencies } from '../../src/domain/operations/change.ts';
+import { keyed } from '../../src/domain/model/query.ts';
+import { readCreation } from '../../src/domain/operations/body.ts';
+import { change, type Dependencies } from '../../src/domain/operations/change.ts';
 import {
   createResource,
   deleteResource,
   updateResource,
 } from '../../src/domain/operations/collection.ts';
 import { typeOfCollection } from '../../src/domain/resources/resources.ts';
-import { newSlicer } from '../../src/nameservers/slices.ts';
 import { parseDatabase } from '../../src/store/databases.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database, Sql, TransactionSql } from '../../src/store/sql/sql.ts';
@@ -43,7 +44,8 @@ export interface DeliveryDatabase {
   create(collection: string, body: object): Promise<string>;
   update(collection: string, id: string, body: object): Promise<void>;
   remove(collection: string, id: string): Promise<void>;
-  import(collection: string, items: readonly unknown[]): Promise<void>;
+  /** Creates resources in one transaction. */
+  createAll(collection: string, bodies: readonly object[]): Promise<void>;
   /** Returns the version of a key that delivery compares. */
   version(id: string): Promise<number>;
   close(): Promise<void>;
@@ -86,9 +88,16 @@ export async function openDeliveryDatabase(url?: string): Promise<DeliveryDataba
     async remove(collection, id) {
       await deleteResource(dependencies, typeOfCollection(collection), CONTEXT, id);
     },
-    async import(collection, items) {
+    async createAll(collection, bodies) {
       const type = typeOfCollection(collection);
-      await importResources(dependencies, type, CONTEXT, items, newSlicer());
+      const context = { ...CONTEXT, action: `${collection}:create` };
+      const own = () => ({ id: randomUUID(), created_at: clock(), updated_at: null });
+      await change(dependencies, context, async (changes) => {
+        for (const body of bodies) {
+          const given = readCreation(type, body, dependencies.settings);
+          await changes.create(type, keyed(type, { ...given, ...own() }));
+        }
+      });
     },
     async version(id) {
       const row = await database.reads.one('SELECT version FROM tsigkeys WHERE id = ?', [id]);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
@@ -13,20 +12,13 @@ import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer } from '../harness/driven-server.ts';
 import { openFolderDelivery, passDependencies, startFolderReconciler } from './set-up.ts';
 
-const AT = '2026-01-02T03:04:05.000006';
-
 async function openWithKeys(count: number) {
   const delivery = await openFolderDelivery();
   onTestFinished(() => delivery.close());
   const { opened } = delivery;
-  const keys = Array.from({ length: count }, (_, index) => ({
-    ...opened.key(`k${index}`),
-    id: randomUUID(),
-    created_at: AT,
-    updated_at: null,
-  }));
+  const keys = Array.from({ length: count }, (_, index) => opened.key(`k${index}`));
   for (let start = 0; start < count; start += 1000)
-    await opened.import('tsigkeys', keys.slice(start, start + 1000));
+    await opened.createAll('tsigkeys', keys.slice(start, start + 1000));
   return delivery;
 }
 

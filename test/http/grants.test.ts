@@ -204,28 +204,6 @@ describe('other requests', () => {
     expect(response.body.message).toContain('Use PUT /v2/tsigkeys/{id}/grants');
   });
 
-  test('200 for an import with grants, which is repeatable, and 409 with other grants', async () => {
-    const key = {
-      id: randomUUID(),
-      name: `key-${(count += 1)}`,
-      algorithm: 'hmac-sha256',
-      secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
-      scope: 'POOL',
-      resource_id: POOL_ID,
-      created_at: '2026-01-31T12:00:00.123456',
-      updated_at: null,
-    };
-    const send = (more: object) =>
-      service.post('/v2/tsigkeys/import', { tsigkeys: [{ ...key, ...more }] });
-    const grants = [{ rights: ['transfer'], zones: [zones[0]] }];
-    expect((await send({ grants })).body).toEqual({ imported: 1, unchanged: 0 });
-    expect(await grantsOf(key.id)).toEqual(grants);
-    expect((await send({ grants })).body).toEqual({ imported: 0, unchanged: 1 });
-    expect((await send({})).body).toEqual({ imported: 0, unchanged: 1 });
-    for (const other of [null, []])
-      expectError(await send({ grants: other }), 409, 'duplicate_tsigkey');
-  });
-
   test('409 for a PATCH of the scope away from granted zones, and 200 within them', async () => {
     const id = await created({ grants: [{ rights: ['transfer'], zones: [zones[0]] }] });
     const move = (more: object) => service.patch(`/v2/tsigkeys/${id}`, more);
@@ -251,16 +229,6 @@ describe('other requests', () => {
     await remove(stays);
     expect(await grantsOf(id)).toEqual([]);
     expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
-  });
-
-  test('a deleted key takes its grants along, also if a key with its id is imported', async () => {
-    const response = await create({ grants: [{ rights: ['transfer'], zones: [zones[0]] }] });
-    const { body: key } = response;
-    expect((await service.delete(`/v2/tsigkeys/${key.id}`)).status).toBe(204);
-    expect((await service.post('/v2/tsigkeys/import', { tsigkeys: [key] })).status).toBe(200);
-    expect(await grantsOf(String(key.id))).toBe(null);
-    expect((await put(String(key.id), [])).status).toBe(200);
-    expect(await grantsOf(String(key.id))).toEqual([]);
   });
 });
 

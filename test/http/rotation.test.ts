@@ -560,15 +560,6 @@ test('a PATCH of the secret of a delivered key warns, and one of its name does n
   expect(await warningsOf({ name: 'renamed' })).toBe(null);
 });
 
-test('an import does not bring back a retired key', async () => {
-  const id = await created({ name: 'imported' });
-  const key = { ...(await keyOf(id)), links: undefined };
-  await rotated(id);
-  await done(act(id, 'retire', { force: true }));
-  const response = await service.post('/v2/tsigkeys/import', { tsigkeys: [key] });
-  expect([response.status, response.body.type]).toEqual([409, 'reserved_name']);
-});
-
 test('a key keeps its representation while it is rotated', async () => {
   const id = await created();
   const before = await keyOf(id);

@@ -24,7 +24,6 @@ const MATRIX: Readonly<Record<string, string>> = {
   'PATCH /v2/tlds/{id}': '- - - -',
   'DELETE /v2/tlds/{id}': '- - - -',
   'POST /v2/tlds/bulk': '- - - -',
-  'POST /v2/tlds/import': '- - - -',
   'POST /v2/tlds/check': '* - - -',
   'GET /v2/tsigkeys': 'w w w -',
   'POST /v2/tsigkeys': 'w w - -',
@@ -45,7 +44,6 @@ const MATRIX: Readonly<Record<string, string>> = {
   'POST /v2/tsigkeys/{id}/confirm': 'w w - -',
   'POST /v2/tsigkeys/{id}/restore': 'w w - -',
   'POST /v2/tsigkeys/states': 'w w w -',
-  'POST /v2/tsigkeys/import': '- - - -',
   'GET /v2/pools': 'w w - -',
   'POST /v2/pools': '- - - -',
   'GET /v2/pools/{id}': 'w w - -',
@@ -463,7 +461,7 @@ test('200 from /v2/whoami with the limits and the remaining rights', async () =>
     project_id: PROJECT,
   });
   expect(body.rights).toContain('tsigkeys:update');
-  for (const right of ['tsigkeys:create', 'tsigkeys:import', 'tokens:create', 'zones:list'])
+  for (const right of ['tsigkeys:create', 'tokens:create', 'zones:list'])
     expect(body.rights).not.toContain(right);
 });
 

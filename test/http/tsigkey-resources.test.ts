@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   expectError,
@@ -284,16 +283,8 @@ describe('without tsigkeys.requireResource', () => {
   );
 
   test('200 with matching keys after 1,050 keys that do not match', async () => {
-    for (let batch = 0; batch < 3; batch += 1) {
-      const tsigkeys = Array.from({ length: 350 }, () => ({
-        ...key('POOL', POOL_ID),
-        id: randomUUID(),
-        created_at: '2020-01-01T00:00:00.000000',
-        updated_at: null,
-      }));
-      const { body } = await service.post('/v2/tsigkeys/import', { tsigkeys });
-      expect(body).toEqual({ imported: 350, unchanged: 0 });
-    }
+    for (let batch = 0; batch < 21; batch += 1)
+      await Promise.all(Array.from({ length: 50 }, () => keep(service, 'POOL', POOL_ID)));
     const expected: string[] = [];
     for (let index = 0; index < 3; index += 1)
       expected.push((await keep(service, 'ZONE', UNKNOWN_ID)).name);

@@ -286,31 +286,6 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 100 },
   },
   {
-    name: 'Import TLD entries, 600 with each request',
-    bound: 'One such request runs per caller, two in total, in slices of 5 to 15 ms.',
-    settings: ['api.maxBodyBytesInFlight'],
-    cost: 'At most 1 s for a write, and the time of two slices for every other request.',
-    writes: true,
-    attack(target) {
-      const createdAt = '2026-01-01T00:00:00.000000';
-      const entry = {
-        id: `00000000-0000-4000-8000-${NEW_WORD}`,
-        name: NEW_WORD,
-        description: null,
-        created_at: createdAt,
-        updated_at: null,
-      };
-      return posting(
-        target,
-        'admin',
-        '/v2/tlds/import',
-        { tlds: Array.from({ length: 600 }, () => entry) },
-        { connections: 20 },
-      );
-    },
-    atLeast: { succeeded: 10 },
-  },
-  {
     name: 'Stream and list an audit trail of 200,000 records on 20 connections',
     bound:
       'A stream pauses after each part. One runs per caller and two in total; further ones get 429.',

@@ -12,7 +12,6 @@ import {
   deleteResource,
   updateResource,
 } from '../../src/domain/operations/collection.ts';
-import { importResources } from '../../src/domain/actions/import.ts';
 import { changeTlds } from '../../src/domain/actions/tld-bulk.ts';
 import { DEFAULT_POOL_ID, pool } from '../../src/domain/resources/pool.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
@@ -135,8 +134,6 @@ function serviceOn(dependencies: Dependencies) {
       const { outcomes, removed } = await changeTlds(dependencies, as('red'), request, newSlicer());
       return { outcomes, removed: removed.map(({ resource }) => resource.name) };
     },
-    import: (type: unknown, items: object[]) =>
-      importResources(dependencies, any(type), as('red'), items, newSlicer()),
     get: (type: unknown, name: string): Promise<Resource | undefined> =>
       dependencies.store.get(any(type), idOf(name)),
   };
@@ -166,15 +163,6 @@ const COM = (service: Service) => service.create(tld, { name: 'com' });
 const POOL = (service: Service) => service.create(pool, { name: 'second' });
 const ZONE = (service: Service) => service.createZone('example.com.');
 const inPool = () => ({ pool_id: ids.get('second') ?? DEFAULT_POOL_ID });
-const imported = () => [
-  {
-    id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
-    name: 'imported',
-    description: null,
-    created_at: '2026-01-31T12:00:00.123456',
-    updated_at: null,
-  },
-];
 const admin = (name: string) => ({ name, roles: ['admin'] });
 
 const RACES: Record<string, Race> = {
@@ -363,11 +351,6 @@ const RACES: Record<string, Race> = {
     first: (one) => one.bulk([{ name: 'com', description: 'first' }]),
     second: (other) => other.update(tld, 'com', { name: 'org' }),
     outcome: { name: 'org', description: 'first' },
-  },
-  'an import of what is imported': {
-    first: (one) => one.import(tld, imported()),
-    second: (other) => other.import(tld, imported()),
-    outcome: { imported: 0, unchanged: 1 },
   },
 };
 

@@ -108,10 +108,10 @@ beforeAll(async () => {
         await send('GET', `${path}?${name}=${quoted}`);
       for (const method of ['GET', 'PATCH', 'DELETE', 'PUT'])
         await send(method, `${path}/${quoted}`);
-      for (const further of ['export', 'import', 'bulk', 'check', quoted])
+      for (const further of ['export', 'bulk', 'check', quoted])
         await send('GET', `${path}/${id}/${further}?format=${quoted}`);
       for (const body of bodiesWith(token, Object.keys(fields))) {
-        for (const target of [path, `${path}/import`, `${path}/bulk`, `${path}/check`])
+        for (const target of [path, `${path}/bulk`, `${path}/check`])
           await send('POST', target, body);
         await send('PATCH', `${path}/${id}`, body);
       }

@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
-import { tld } from '../../domain/resources/tld.ts';
 import {
   declareDestructive,
   type Confirm,
@@ -13,7 +12,6 @@ import { addExamples } from '../flags/help.ts';
 import { createReport, quote, type Report } from '../output/import-report.ts';
 import { startProgress } from '../output/progress.ts';
 import { readText } from '../service/input.ts';
-import { copyFromSource, hasSource, withSourceFlags, type SourceFlags } from '../imports/source.ts';
 import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import {
   assertOneRequest,
@@ -33,7 +31,6 @@ import type { TldList } from '../../domain/tld-lists/list.ts';
 
 type Flags = ConnectionFlags &
   ConfirmationFlags &
-  SourceFlags &
   ListOptions & {
     readonly format?: ListFormat;
     readonly dryRun?: boolean;
@@ -57,7 +54,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     .description(
       "create top-level domains from a list: Designate's CSV, the output of a client, IANA's list, the Public Suffix List, or one name per line",
     )
-    .argument('[file]', 'file to read, or - for standard input')
+    .argument('<file>', 'file to read, or - for standard input')
     .addOption(
       new Option('--format <format>', 'read the list in this format (default: detected)').choices(
         LIST_FORMATS,
@@ -88,13 +85,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
       'replace all entries with this list; show the changes and ask for confirmation first',
     );
   const confirm = declareDestructive(command, 'when --replace changes an entry');
-  command.action(async (file: string | undefined, flags: Flags) => {
-    if (hasSource(flags) !== (file === undefined))
-      throw new CommandError(
-        EXIT.usage,
-        'Set exactly one source: a file, - (standard input), --from or --from-os-cloud',
-      );
-    if (file === undefined) return copyTlds(flags, terminal);
+  command.action(async (file: string, flags: Flags) => {
     const text = await readText(file, terminal);
     const format = flags.format ?? detectFormat(text, flags.delimiter);
     const list = readTldList(text, format, flags);
@@ -107,7 +98,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
       ? importTogether(work)
       : importEach(work));
   });
-  addExamples(withConnectionFlags(withSourceFlags(command)), [
+  addExamples(withConnectionFlags(command), [
     'tsigil tld import tlds-alpha-by-domain.txt',
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
     'openstack tld list -f csv | tsigil tld import -',
@@ -117,16 +108,6 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     },
     "printf 'com\\nco.uk\\n' | tsigil tld import -",
   ]);
-}
-
-/** Copies the entries of another service, with ids and timestamps. */
-async function copyTlds(flags: Flags, terminal: Terminal): Promise<void> {
-  if (flags.replace === true || flags.allOrNothing === true) {
-    const message =
-      'Cannot use --replace or --all-or-nothing with --from or --from-os-cloud: a copy never replaces entries. Omit these flags.';
-    throw new CommandError(EXIT.usage, message);
-  }
-  return copyFromSource(tld, flags, terminal);
 }
 
 /** Imports the valid entries of a list in batches, and reports the invalid entries. */

@@ -2,11 +2,13 @@ import {
   KeyFileError,
   placeOf,
   type IncludedFile,
+  type KeyReader,
   type ReadIncluded,
 } from '../../domain/key-formats/reader.ts';
 import { ACCESS_READERS } from '../../domain/access/readers.ts';
 import type { ServerConfiguration } from '../../domain/access/access.ts';
 import { detectFormat } from '../../domain/key-formats/detect.ts';
+import { CLIENT_FORMATS, detectClientFormat } from '../../domain/key-formats/read-client-output.ts';
 import { IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainText } from '../output/plain-text.ts';
@@ -19,7 +21,20 @@ import type { FoundKey } from './key-import.ts';
 export interface KeySource {
   readonly keys: readonly FoundKey[];
   readonly unread: readonly UnreadFile[];
+  /** Whether each key has its scope. */
+  readonly statesScopes?: boolean;
   readonly configuration?: ServerConfiguration | undefined;
+}
+
+/** The formats of a file, by name. */
+export const FILE_FORMATS: Readonly<Record<string, KeyReader>> = {
+  ...CLIENT_FORMATS,
+  ...IMPORT_FORMATS,
+};
+
+/** Returns the name of the format that a file appears to be in, or undefined. */
+export function detectFileFormat(content: string): string | undefined {
+  return detectClientFormat(content) ?? detectFormat(content);
 }
 
 export async function readKeyFile(
@@ -28,10 +43,10 @@ export async function readKeyFile(
   terminal: Terminal,
 ): Promise<KeySource> {
   const content = await readText(file, terminal);
-  const name = format ?? detectFormat(content) ?? '';
-  const reader = IMPORT_FORMATS[name];
+  const name = format ?? detectFileFormat(content) ?? '';
+  const reader = FILE_FORMATS[name];
   if (reader === undefined) {
-    const hint = `Set --format to one of: ${Object.entries(IMPORT_FORMATS)
+    const hint = `Set --format to one of: ${Object.entries(FILE_FORMATS)
       .map(([each, { source }]) => `${each} (${source})`)
       .join(', ')}.`;
     throw new CommandError(EXIT.usage, 'Unrecognised key file format', hint);
@@ -48,6 +63,7 @@ export async function readKeyFile(
   return {
     keys: entries.map((found) => ({ place: placeOf(found), found })),
     unread,
+    statesScopes: reader.statesScopes === true,
     configuration: configuration && {
       ...configuration,
       unread: unread.map(({ place }) => `a file that ${place} includes`),

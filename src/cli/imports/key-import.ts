@@ -4,6 +4,7 @@ import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
 import { isOwnKey, OWN_KEY } from '../../domain/key-formats/own-keys.ts';
+import type { KeyScope } from '../../domain/key-formats/reader.ts';
 import {
   commonGrants,
   grantList,
@@ -21,20 +22,40 @@ import { keyOf } from '../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../service/resource-requests.ts';
 import { ACCEPTED_BYTES, jsonBytes } from './batches.ts';
 
+interface UsableKey {
+  readonly key: Key;
+  /** Absent if the import says what its keys apply to. */
+  readonly appliesTo?: KeyScope;
+}
+
 /** A key from a file or server with its place, or why it can't be imported. */
 export interface FoundKey {
   readonly place: string;
-  readonly found:
-    { readonly key: Key } | { readonly problem: string } | { readonly leftOut: string };
+  readonly found: UsableKey | { readonly problem: string } | { readonly leftOut: string };
+}
+
+/**
+ * Returns the keys with the scope of an import in place of their own. Refuses a key of one zone that
+ * would become one of a whole pool.
+ */
+export function withScope(keys: readonly FoundKey[], scope: string): FoundKey[] {
+  return keys.map(({ place, found }) => {
+    if (!('key' in found)) return { place, found };
+    const { key, appliesTo } = found;
+    if (scope !== 'POOL' || appliesTo?.scope !== 'ZONE') return { place, found: { key } };
+    const problem = `${key.name}: the key applies to one zone, and would open every zone of the pool; import it with --zone, or without --pool`;
+    return { place, found: { problem } };
+  });
 }
 
 /** Returns the usable keys that are not Tsigil's own. */
-export function definedKeys(keys: readonly FoundKey[]): DefinedKey[] {
+export function definedKeys(keys: readonly FoundKey[]): (DefinedKey & UsableKey)[] {
   return keys.flatMap(({ place, found }) =>
-    'key' in found && !isOwnKey(comparisonForm(found.key.name)) ? [{ place, key: found.key }] : [],
+    'key' in found && !isOwnKey(comparisonForm(found.key.name)) ? [{ place, ...found }] : [],
   );
 }
 
+/** What new keys apply to, unless they have a scope of their own. */
 export interface KeyImport {
   readonly scope: string;
   readonly resourceId: string;
@@ -54,6 +75,8 @@ export interface Step {
   readonly key?: string;
   /** What the key opens unless the request changes it, if the source says what its keys open. */
   readonly former?: Grants | null;
+  /** The pool that a new key applies to. */
+  readonly poolId?: string;
   readonly request?: () => Promise<unknown>;
 }
 
@@ -93,7 +116,7 @@ export async function planImport(
     return {
       place,
       key: name,
-      ...(await planKey(connection, key, existing.get(name), wanted, grants)),
+      ...(await planKey(connection, found, existing.get(name), wanted, grants)),
     };
   };
   const steps: Step[] = [];
@@ -105,11 +128,12 @@ const NOTHING = grantsIn([]);
 
 async function planKey(
   connection: Connection,
-  key: Key,
+  { key, appliesTo }: UsableKey,
   current: Item | undefined,
-  { scope, resourceId, update }: KeyImport,
+  wanted: KeyImport,
   grants?: ImportedGrants,
 ): Promise<Omit<Step, 'place'>> {
+  const { scope, resourceId, update } = { ...wanted, ...appliesTo };
   const { name, algorithm, secret } = key;
   const own = comparisonForm(name);
   const named = {
@@ -126,10 +150,11 @@ async function planKey(
       const { id } = await call(named, 'POST', '/v2/tsigkeys', { ...body, grants: [] });
       return call(named, 'PUT', `/v2/tsigkeys/${String(id)}/grants`, granted);
     };
-    return { outcome: 'added', text: name, former: NOTHING, request };
+    const ofPool = scope === 'POOL' ? { poolId: resourceId } : {};
+    return { outcome: 'added', text: name, former: NOTHING, ...ofPool, request };
   }
   const isElsewhere = current.scope !== scope || current.resource_id !== resourceId;
-  if (isElsewhere && grants !== undefined) {
+  if (isElsewhere && (grants ?? appliesTo) !== undefined) {
     const text = `${name} already exists for another pool or zone; it was not changed`;
     return { outcome: 'different', text };
   }

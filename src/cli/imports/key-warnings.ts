@@ -1,4 +1,4 @@
-import type { DefinedKey, Finding } from '../../domain/access/access.ts';
+import type { Finding } from '../../domain/access/access.ts';
 import { keyFindings } from '../../domain/access/warnings.ts';
 import { ALGORITHM_NAMES } from '../../domain/dns/algorithms.ts';
 import type { Key } from '../../domain/key-formats/key.ts';
@@ -9,7 +9,7 @@ import { firstOf } from '../../domain/text/first-of.ts';
 import type { Connection } from '../service/client.ts';
 import { CommandError } from '../output/command-error.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
-import { zonesOf } from './copied-grants.ts';
+import { zonesOf } from './grants-and-zones.ts';
 import type { KeySource } from './key-file.ts';
 import { definedKeys, type KeyImport } from './key-import.ts';
 
@@ -53,9 +53,9 @@ function weaknessesOf(key: Key): readonly string[] {
  */
 async function sharedKeys(
   connection: Connection,
-  keys: readonly DefinedKey[],
+  keys: ReturnType<typeof definedKeys>,
   existing: readonly Item[],
-  { scope, resourceId }: KeyImport,
+  wanted: KeyImport,
 ): Promise<Finding[]> {
   const servers = await optional(() => listItems(connection, nameServer, []));
   if (servers === undefined || servers.length <= MAX_SERVERS) return [];
@@ -70,7 +70,8 @@ async function sharedKeys(
     same.push(item);
     bySecret.set(item.secret, same);
   }
-  for (const { key } of keys) {
+  for (const { key, appliesTo } of keys) {
+    const { scope, resourceId } = { ...wanted, ...appliesTo };
     const own = byName.get(comparisonForm(key.name));
     const same = bySecret.get(key.secret) ?? [];
     const all = [own ?? { scope, resource_id: resourceId }, ...same];

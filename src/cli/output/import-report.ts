@@ -1,5 +1,7 @@
 import { firstOf } from '../../domain/text/first-of.ts';
+import { CommandError, EXIT } from './command-error.ts';
 import { plainCell } from './output.ts';
+import type { Terminal } from './terminal.ts';
 
 /** The possible results for one item of an import, in the order in which a summary counts them. */
 const OUTCOMES = [
@@ -109,6 +111,13 @@ export function createReport(write?: (line: string) => unknown): Report {
         .join('');
     },
   };
+}
+
+/** Prints the summary of an import. Throws `CommandError` if an item failed. */
+export function conclude(report: Report, dryRun: boolean, { out }: Terminal): void {
+  const summary = `${report.summary()}${dryRun ? ' (dry run: nothing was changed)' : ''}`;
+  if (!report.isClean()) throw new CommandError(EXIT.refused, summary);
+  out.write(`${summary}\n`);
 }
 
 /** Returns a text in quotes, shortened to 60 characters, or `none` without a text. */

@@ -3,7 +3,6 @@ import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { AGENT_ACTIONS } from './agent-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
-import { importAction } from './import.ts';
 import { GRANT_ACTIONS } from './key-grants.ts';
 import { keyExport } from './key-export.ts';
 import { keyReveal } from './key-reveal.ts';
@@ -18,7 +17,6 @@ import { whoami } from './whoami.ts';
 import { zoneNameCheck } from './zone-name-check.ts';
 import { nameServerSetup } from './name-server-setup.ts';
 import { limits, zoneNameServers } from './zone-queries.ts';
-import { IMPORTABLE_TYPES } from '../resources/resources.ts';
 
 /** All API operations other than create, list, get, update and delete. */
 export const ACTIONS: readonly Action[] = [
@@ -28,7 +26,6 @@ export const ACTIONS: readonly Action[] = [
   keyStatesAction,
   keyUsesAction,
   ...ROTATION_ACTIONS,
-  ...IMPORTABLE_TYPES.map(importAction),
   tldBulk,
   zoneNameCheck,
   zoneNameServers,

@@ -16,12 +16,22 @@ export interface Origin {
   readonly file?: IncludedFile | undefined;
 }
 
+/** What a key applies to in the service that listed it: every zone of a pool, or one zone. */
+export interface KeyScope {
+  readonly scope: 'POOL' | 'ZONE';
+  readonly resourceId: string;
+}
+
 /**
- * One entry of a key file: a key, the problem with an invalid entry, or the reason why an import
+ * One entry of a key file: a key, with its scope if the format has scopes, the problem with an invalid entry, or the reason why an import
  * leaves out a key that signs no DNS requests between servers.
  */
 export type Entry = Origin &
-  ({ readonly key: Key } | { readonly problem: string } | { readonly leftOut: string });
+  (
+    | { readonly key: Key; readonly appliesTo?: KeyScope }
+    | { readonly problem: string }
+    | { readonly leftOut: string }
+  );
 
 /** An include statement, as written. */
 export interface IncludeStatement extends Origin {
@@ -53,6 +63,8 @@ export interface IncludeRules {
 export interface KeyReader {
   /** The programs that write this format, for help and documentation. */
   readonly source: string;
+  /** Whether the entry of each key has its scope. */
+  readonly statesScopes?: true;
   /** Undefined for a format without include statements. */
   readonly includes?: IncludeRules;
   /**

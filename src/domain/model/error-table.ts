@@ -278,7 +278,7 @@ export const ERRORS = {
   }),
   request_too_large: entry({
     status: 413,
-    when: 'The body is larger than `api.maxBodyBytes`. For lists, imports and agent reports, the limit is at least 2 MiB.',
+    when: 'The body is larger than `api.maxBodyBytes`. For lists and agent reports, the limit is at least 2 MiB.',
     message: (most: number | undefined) =>
       `The request body is ${most === undefined ? 'too large' : `larger than ${most} bytes`}`,
   }),

@@ -26,7 +26,7 @@ type OptionalName<M extends Members> = {
   [Name in keyof M]: M[Name] extends { readonly absent: 'omitted' } ? Name : never;
 }[keyof M];
 
-export type ObjectOf<M extends Members> = {
+type ObjectOf<M extends Members> = {
   readonly [Name in Exclude<keyof M, OptionalName<M>>]: ValueOf<M[Name]>;
 } & {
   readonly [Name in OptionalName<M>]?: ValueOf<M[Name]>;

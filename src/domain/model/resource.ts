@@ -237,7 +237,7 @@ export interface ResourceType<F extends Fields = Fields> {
   /** The members that appear only in the response to a creation. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /**
-   * The optional members of a creation and of an import that no response has. The rules of the type
+   * The optional members of a creation that no response has. The rules of the type
    * read them from the draft.
    */
   readonly requestOnly?: Readonly<

@@ -3,7 +3,6 @@ import { ServiceError } from '../model/errors.ts';
 import type { Clock, Reader } from '../model/ports.ts';
 import type { Condition } from '../model/query.ts';
 import type { Fields, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
-import { revealRight } from '../model/response.ts';
 import type { Settings } from '../model/settings.ts';
 import { isWithinLimits, limitCondition } from '../resources/limits.ts';
 import { requireReveal, type Policy } from '../resources/policy.ts';
@@ -56,8 +55,7 @@ export async function existing<F extends Fields>(
 
 /**
  * Call it before an action shows a secret of a type. Throws `access_denied` without the
- * right, and `sign_in_again` for a session of the web console that needs a recent sign-in. Types
- * without secrets need neither.
+ * right, and `sign_in_again` for a session of the web console that needs a recent sign-in.
  */
 export function requireShown(
   {
@@ -68,7 +66,6 @@ export function requireShown(
   caller: Caller,
   type: ResourceType,
 ): void {
-  if (revealRight(type) === undefined) return;
   requireReveal(policy, caller, type);
   requireRecentSignIn(settings, caller, clock());
 }

@@ -5,7 +5,7 @@ import { revealRight } from '../model/response.ts';
 import { AGENT_RIGHTS, GRANT_RIGHT, keepsRight, kindsWith, ROTATION_RIGHTS } from './limits.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
-import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
+import { RESOURCE_TYPES } from './resources.ts';
 import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';
 import { zone } from './zone.ts';
@@ -42,7 +42,6 @@ const FURTHER_RIGHTS = [
   ...RESOURCE_TYPES.flatMap(computedFilterRights),
   CHOOSE_POOL,
   ...RESOURCE_TYPES.flatMap(revealRights),
-  ...IMPORTABLE_TYPES.map(importRight),
   GRANT_RIGHT,
   ...ROTATION_RIGHTS,
   ...AGENT_RIGHTS,
@@ -70,7 +69,6 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     ...revealRights(tsigkey),
     GRANT_RIGHT,
     ...ROTATION_RIGHTS,
-    importRight(tsigkey),
     ...[pool, zone, nameServer].flatMap(readRights),
     READ_ALL_PROJECTS,
     CHECK_RIGHT,

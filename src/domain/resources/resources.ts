@@ -45,17 +45,6 @@ export const DOCUMENTED_TYPES: readonly [ResourceType, ...ResourceType[]] = [
   token,
 ];
 
-/**
- * The resource types that can be imported. An import copies resources of another service with their
- * ids and timestamps.
- */
-export const IMPORTABLE_TYPES: readonly ResourceType[] = [tld, tsigkey];
-
-/** Returns the right to import resources of a type. */
-export function importRight({ collection }: ResourceType): string {
-  return `${collection}:import`;
-}
-
 /** Returns the type with this collection. Throws `Error` if no type has it. */
 export function typeOfCollection(collection: string): ResourceType {
   const type = STORED_TYPES.find((each) => each.collection === collection);

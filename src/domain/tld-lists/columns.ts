@@ -1,3 +1,4 @@
+import { withoutFormulaMark } from '../text/csv.ts';
 import { asciiForm, type ListEntry } from './list.ts';
 
 /** The columns of top-level domains in the output of `tsigil` and of the `openstack` client. */
@@ -16,6 +17,5 @@ export function columnsOf(fields: readonly string[]): readonly string[] | undefi
 export function entryIn(line: number, name: string, description: unknown): ListEntry {
   const entry = { line, name: asciiForm(name) };
   if (typeof description !== 'string' || /^(?:None)?$/.test(description)) return entry;
-  // An apostrophe keeps spreadsheets from running a text as a formula.
-  return { ...entry, description: description.replace(/^'(?=[=+\-@\t\r\n＝＋－＠])/, '') };
+  return { ...entry, description: withoutFormulaMark(description) };
 }

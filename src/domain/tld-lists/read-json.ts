@@ -1,8 +1,6 @@
+import { linesOfItems, memberOf } from '../text/json.ts';
 import { entryIn } from './columns.ts';
 import type { ListEntry, RefusedLine, TldList } from './list.ts';
-
-/** A text, a bracket or the end of a line. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}\n]/g;
 
 /**
  * Reads the output of `openstack tld list -f json` or `tsigil tld list -f json`, or a response of
@@ -33,23 +31,4 @@ export function readJsonList(text: string): TldList {
     else refused.push({ line, text: JSON.stringify(item), reason: 'the member `name` is missing' });
   }
   return { entries, refused, leftOut: 0 };
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
-}
-
-/** Returns the lines on which the objects of a list begin, which `depth` brackets enclose. */
-function linesOfItems(text: string, depth: number): number[] {
-  const lines: number[] = [];
-  let [line, level] = [1, 0];
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (token === '\n') line += 1;
-    if (token === '{' && level === depth) lines.push(line);
-    if (token === '{' || token === '[') level += 1;
-    if (token === '}' || token === ']') level -= 1;
-  }
-  return lines;
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Dependencies, Warning } from '../../../src/domain/operations/change.ts';
@@ -8,7 +7,6 @@ import {
   updateResource,
 } from '../../../src/domain/operations/collection.ts';
 import { ServiceError } from '../../../src/domain/model/errors.ts';
-import { importResources } from '../../../src/domain/actions/import.ts';
 import type { Store } from '../../../src/domain/model/ports.ts';
 import type { Change, ResourceType } from '../../../src/domain/model/resource.ts';
 import { RULES } from '../../../src/domain/rules/rules.ts';
@@ -87,16 +85,6 @@ describe('a rule for the changes of a resource type', () => {
         }),
         slicer(),
       ),
-    import: () => {
-      const whole = {
-        id: randomUUID(),
-        name: 'org',
-        description: null,
-        created_at: '2026-01-31T12:00:00.000000',
-        updated_at: null,
-      };
-      return importResources(dependencies, tld, CONTEXT, [whole], slicer());
-    },
   };
 
   test.each(Object.keys(WAYS))('can refuse %s, and nothing changes', async (way) => {
@@ -144,7 +132,7 @@ describe('warnings', () => {
     resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
   };
 
-  test('are logged once for an import whose transaction is repeated', async () => {
+  test('are logged once for a key whose transaction is repeated', async () => {
     // Rolls back the first run of the transaction, as PostgreSQL does after a conflict.
     const write: Store['write'] = async (work) => {
       const rollback = new Error('rolled back');
@@ -155,20 +143,9 @@ describe('warnings', () => {
       await expect(first).rejects.toBe(rollback);
       return store.write(work);
     };
-    const item = {
-      id: randomUUID(),
-      ...WEAK,
-      created_at: '2026-01-31T12:00:00.000000',
-      updated_at: null,
-    };
-    await importResources(
-      { ...dependencies, store: { ...store, write } },
-      tsigkey,
-      CONTEXT,
-      [item],
-      slicer(),
-    );
-    expect(warnings.map(({ id }) => id)).toEqual([item.id]);
+    const repeated = { ...dependencies, store: { ...store, write } };
+    const { id } = await createResource(repeated, tsigkey, CONTEXT, WEAK);
+    expect(warnings.map((warning) => warning.id)).toEqual([id]);
   });
 
   test('are not logged for a refused change', async () => {

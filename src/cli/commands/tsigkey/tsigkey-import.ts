@@ -5,7 +5,6 @@ import { zonesText } from '../../../domain/access/warnings.ts';
 import { normaliseUuid } from '../../../domain/model/field.ts';
 import { isOwnKey } from '../../../domain/key-formats/own-keys.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
-import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
 import { tsigkey as tsigkeyType } from '../../../domain/resources/tsigkey.ts';
 import { call, type Connection } from '../../service/client.ts';
@@ -17,7 +16,7 @@ import { collect, connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { readReferences, referenceOptions } from '../../flags/references.ts';
 import { declareDestructive, type ConfirmationFlags } from '../../output/confirmation.ts';
-import { createReport, type Report } from '../../output/import-report.ts';
+import { conclude, createReport, type Report } from '../../output/import-report.ts';
 import { printList } from '../../output/output.ts';
 import { formatJson } from '../../output/plain-text.ts';
 import {
@@ -26,22 +25,21 @@ import {
   reportKept,
   type AccessPlan,
 } from '../../imports/access-import.ts';
-import { readKeyFile, type KeySource } from '../../imports/key-file.ts';
-import { zonesOf } from '../../imports/copied-grants.ts';
-import { describeReach, performImport, planImport } from '../../imports/key-import.ts';
+import { FILE_FORMATS, readKeyFile, type KeySource } from '../../imports/key-file.ts';
+import { zonesOf } from '../../imports/grants-and-zones.ts';
+import {
+  describeReach,
+  performImport,
+  planImport,
+  withScope,
+  type Step,
+} from '../../imports/key-import.ts';
 import { importFindings } from '../../imports/key-warnings.ts';
 import { readPowerdns } from '../../imports/powerdns.ts';
 import { readRunningServer } from '../../imports/running-server.ts';
-import {
-  conclude,
-  copyFromSource,
-  hasSource,
-  withSourceFlags,
-  type SourceFlags,
-} from '../../imports/source.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 
-interface ImportFlags extends ConnectionFlags, SourceFlags, ConfirmationFlags {
+interface ImportFlags extends ConnectionFlags, ConfirmationFlags {
   readonly format?: string;
   readonly fromPowerdns?: string;
   readonly fromNameserver?: string;
@@ -52,7 +50,6 @@ interface ImportFlags extends ConnectionFlags, SourceFlags, ConfirmationFlags {
   readonly zone?: string;
   readonly update?: boolean;
   readonly dryRun?: boolean;
-  readonly force?: boolean;
   readonly widen?: readonly string[];
   readonly createZones?: boolean;
   readonly outputFormat?: 'json';
@@ -67,12 +64,12 @@ export function addKeyImport(
   const command = tsigkey
     .command('import')
     .description(
-      'import keys from a file of a name server or tool, from PowerDNS, or from another Designate or Tsigil service',
+      'import keys from a file of a name server or tool, from the output of a client, or from PowerDNS',
     )
     .argument('[file]', 'file to read, or - for standard input')
     .addOption(
       new Option('--format <format>', 'read the file in this format (default: detected)').choices(
-        Object.keys(IMPORT_FORMATS),
+        Object.keys(FILE_FORMATS),
       ),
     )
     .addOption(
@@ -99,13 +96,11 @@ export function addKeyImport(
     );
   for (const option of referenceOptions(tsigkeyType, 'apply new keys to'))
     command.addOption(option);
-  withSourceFlags(command)
-    .option('--force', 'with --from, copy keys even if no name server can have keys of their names')
+  command
     .option(
       '--from-powerdns <url>',
       'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
-    );
-  command
+    )
     .option(
       '--from-nameserver <name>',
       'with --dry-run, show the keys that this name server of this machine has, and what they may do',
@@ -119,20 +114,6 @@ export function addKeyImport(
   const confirm = declareDestructive(command, 'before new keys open every zone of a pool');
   command.action(async (file: string | undefined, flags: ImportFlags) => {
     assertOneSource(file, flags);
-    if (hasSource(flags)) {
-      if (flags.update === true) {
-        throw new CommandError(
-          EXIT.usage,
-          'Cannot use --update with --from or --from-os-cloud: a copy never replaces keys. Omit --update.',
-        );
-      }
-      return copyFromSource(tsigkeyType, flags, terminal);
-    }
-    if (flags.force === true)
-      throw new CommandError(
-        EXIT.usage,
-        'Cannot use --force without --from or --from-os-cloud: only a service has keys whose names no name server can have. Omit --force.',
-      );
     if (flags.fromNameserver !== undefined) {
       if (flags.dryRun !== true) {
         const hint = 'Add --dry-run, or import the configuration file of the name server.';
@@ -149,11 +130,11 @@ export function addKeyImport(
       await importKeys(await readRunningServer(printed), target, { connection, terminal, confirm });
       return;
     }
-    assertTarget(flags);
     const source =
       file === undefined
         ? await readFromPowerdns(flags.fromPowerdns ?? '', terminal)
         : await readKeyFile(file, flags.format, terminal);
+    if (source.statesScopes !== true || hasTarget(flags)) assertTarget(flags);
     const connection = await connect(flags, terminal);
     await importKeys(source, flags, { connection, terminal, confirm });
   });
@@ -167,8 +148,8 @@ export function addKeyImport(
     },
     'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
     {
-      command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token',
-      purpose: 'copy keys with ids and timestamps',
+      command: 'openstack tsigkey list -f json | tsigil tsigkey import - --yes',
+      purpose: 'import the keys of Designate, each for its pool or zone',
     },
   ]);
 }
@@ -179,13 +160,16 @@ interface ImportTools {
   readonly confirm: ReturnType<typeof declareDestructive>;
 }
 
+const NO_GRANTS =
+  'no client lists the grants of keys, so each new key has every right in its pool or zone';
+
 /** Imports the keys of a source, with the grants that follow from its configuration. */
 async function importKeys(
   source: KeySource,
   flags: ImportFlags,
   { connection, terminal, confirm }: ImportTools,
 ): Promise<void> {
-  const { keys, unread } = source;
+  const { unread } = source;
   const configuration = source.configuration && {
     ...source.configuration,
     keys: source.configuration.keys.filter(({ key }) => !isOwnKey(comparisonForm(key.name))),
@@ -199,6 +183,7 @@ async function importKeys(
     ...(await readReferences(tsigkeyType, { ...flags }, connection)),
   };
   const wanted = { scope, resourceId, update };
+  const keys = scope === '' ? source.keys : withScope(source.keys, scope);
   const access =
     configuration !== undefined && saysUses(configuration)
       ? await planAccess(connection, configuration, wanted, { widen, createZones })
@@ -217,11 +202,10 @@ async function importKeys(
     ...(access === undefined ? [] : accessFindings(access)),
   ];
   const all = [...(access?.zoneSteps ?? []), ...steps];
-  const added = steps.flatMap(({ outcome, text }) => (outcome === 'added' ? [text] : []));
-  if (access === undefined && scope === 'POOL' && added.length > 0) {
-    terminal.err.write(`${await describeReach(connection, resourceId, added)}\n`);
-    if (!dryRun) await confirm('Continue?', flags, terminal);
-  }
+  const opened = access === undefined ? namesByPool(steps) : new Map<string, string[]>();
+  for (const [pool, names] of opened)
+    terminal.err.write(`${await describeReach(connection, pool, names)}\n`);
+  if (opened.size > 0 && !dryRun) await confirm('Continue?', flags, terminal);
   const { signal, release } = catchInterrupt(terminal);
   const { processed, refused } = await performImport(all, dryRun, report, signal).finally(release);
   if (processed < all.length) {
@@ -233,6 +217,8 @@ async function importKeys(
     );
   }
   if (access !== undefined) reportKept(report, access);
+  if (source.statesScopes === true && steps.some(({ outcome }) => outcome === 'added'))
+    report.add('warning', NO_GRANTS, 'keys');
   for (const { place, text } of findings)
     report.add('warning', text, place === '' ? 'zones' : place);
   const changes = steps.flatMap((step) => {
@@ -245,6 +231,14 @@ async function importKeys(
   if (isJson) terminal.out.write(formatJson(planJson(report, access, changes, findings)));
   else if (dryRun && changes.length > 0) printChanges(changes, terminal);
   conclude(report, dryRun, isJson ? { ...terminal, out: terminal.err } : terminal);
+}
+
+/** Returns the names of the new keys of each pool, by the id of the pool. */
+function namesByPool(steps: readonly Step[]): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const { poolId, text } of steps)
+    if (poolId !== undefined) names.set(poolId, [...(names.get(poolId) ?? []), text]);
+  return names;
 }
 
 function printChanges(changes: readonly RightChange[], terminal: Terminal): void {
@@ -304,14 +298,13 @@ function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {
 function assertOneSource(file: string | undefined, flags: ImportFlags): void {
   const sources = [
     file !== undefined,
-    hasSource(flags),
     flags.fromPowerdns !== undefined,
     flags.fromNameserver !== undefined,
   ].filter(Boolean);
   if (sources.length !== 1)
     throw new CommandError(
       EXIT.usage,
-      'Set exactly one source: a file, - (standard input), --from, --from-os-cloud, --from-powerdns or --from-nameserver',
+      'Set exactly one source: a file, - (standard input), --from-powerdns or --from-nameserver',
     );
   if (flags.format !== undefined && file === undefined)
     throw new CommandError(EXIT.usage, 'Cannot use --format without a file. Omit --format.');

@@ -3,7 +3,7 @@ import { nameServer } from '../../../domain/resources/name-server.ts';
 import { pool as poolType } from '../../../domain/resources/pool.ts';
 import { zone as zoneType } from '../../../domain/resources/zone.ts';
 import type { Server } from '../../flags/name-servers.ts';
-import { grantsOf } from '../../imports/copied-grants.ts';
+import { grantsOf } from '../../imports/grants-and-zones.ts';
 import { CommandError } from '../../output/command-error.ts';
 import { call, type Connection } from '../../service/client.ts';
 import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
