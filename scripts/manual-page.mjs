@@ -16,23 +16,7 @@ const VARIABLES = [
     'The token if --token-file is not set. The default is the token in the current profile, or the first token of the service on this machine.',
   ],
   ['TSIGIL_CONFIG', 'The configuration file of the service if --config is not set.'],
-  [
-    'OS_CLOUD',
-    'The name of a cloud in clouds.yaml, if --token-file and TSIGIL_TOKEN are not set. The cloud provides the service URL and the token.',
-  ],
-  [
-    'OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and others',
-    "The URL of Keystone and the credentials, as for OpenStack's clients.",
-  ],
-  [
-    'OS_AUTH_TYPE, OS_ENDPOINT, OS_TOKEN',
-    'The URL of the service and the token, if OS_AUTH_TYPE is admin_token.',
-  ],
-  [
-    'OS_REGION_NAME, OS_INTERFACE',
-    'The region and the interface that select an endpoint in the service catalogue.',
-  ],
-  ['OS_CACERT', 'A file with the CA certificates to trust.'],
+  ['TSIGIL_CACERT', 'A file with the CA certificates to trust, if --cacert is not set.'],
   ['NO_COLOR', 'If this variable is set and not empty, the output has no colours.'],
 ];
 
@@ -41,10 +25,6 @@ const FILES = [
   [
     '/etc/tsigil/tsigil.yaml, /var/lib/tsigil',
     'The configuration of the installed service, and the folder in which it runs.',
-  ],
-  [
-    'clouds.yaml, secure.yaml',
-    'Clouds and their secrets. The client searches the working directory, ~/.config/openstack and /etc/openstack.',
   ],
 ];
 

@@ -1,8 +1,7 @@
 import { ServiceError } from '../domain/model/errors.ts';
 import { deadlineAfter, within, type Deadline } from '../net/deadline.ts';
 import { NetError } from '../net/faults.ts';
-import { authOf } from '../net/keystone-credentials.ts';
-import { keystoneError, type KeystoneApi, type KeystoneResponse } from '../net/keystone-api.ts';
+import { keystoneError, type KeystoneApi, type KeystoneResponse } from './keystone-api.ts';
 import { readToken, readLifetimeSeconds, type ValidToken } from './keystone-token.ts';
 
 /** The service's credentials for Keystone: a password, an application credential, or none. */
@@ -168,19 +167,18 @@ function serviceAuth(credentials: KeystoneCredentials): object | undefined {
     applicationCredentialId: id,
     applicationCredentialSecret: secret,
   } = credentials;
+  // Keystone rejects a scope for an application credential, which has a fixed project.
   if (id !== undefined)
-    return authOf('application_credential', {
-      application_credential_id: id,
-      application_credential_secret: secret,
-    });
+    return {
+      identity: {
+        methods: ['application_credential'],
+        application_credential: { id, secret },
+      },
+    };
   if (username === undefined) return undefined;
-  return authOf('password', {
-    username,
-    password,
-    user_domain_name: credentials.userDomain,
-    project_name: credentials.project,
-    project_domain_name: credentials.projectDomain,
-  });
+  const user = { name: username, domain: { name: credentials.userDomain }, password };
+  const project = { name: credentials.project, domain: { name: credentials.projectDomain } };
+  return { identity: { methods: ['password'], password: { user } }, scope: { project } };
 }
 
 /**

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Caller } from '../domain/model/caller.ts';
 import { hashToken } from '../domain/resources/token-hash.ts';
 import { looksLikeToken } from '../domain/text/token-form.ts';
-import { createKeystoneApi } from '../net/keystone-api.ts';
+import { createKeystoneApi } from './keystone-api.ts';
 import { createCache } from './cache.ts';
 import {
   createKeystoneClient,

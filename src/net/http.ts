@@ -11,8 +11,6 @@ import { faultOf, NetError } from './faults.ts';
 export interface Trust {
   /** PEM certificates of the trusted CAs. These certificates replace the CAs of Node.js. */
   readonly ca?: string | undefined;
-  /** False disables the validation of certificates. */
-  readonly verify?: boolean | undefined;
 }
 
 export interface HttpSettings {
@@ -83,10 +81,7 @@ export function createHttpClient({
   attempts,
   maxConnections,
 }: HttpSettings): HttpClient {
-  const tls = {
-    ...(trust.ca === undefined ? {} : { ca: trust.ca }),
-    ...(trust.verify === false ? { rejectUnauthorized: false } : {}),
-  };
+  const tls = trust.ca === undefined ? {} : { ca: trust.ca };
   const pool = {
     keepAlive: true,
     ...(maxConnections === undefined ? {} : { maxSockets: maxConnections }),

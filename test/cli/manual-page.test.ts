@@ -65,7 +65,7 @@ describe.runIf(hasProgram('man', 'man-db'))('man', () => {
     for (const flag of [
       '--secret-file <file>',
       '--no-description',
-      '--os-cloud <name>',
+      '--token-file <file>',
       '--sort <key>',
       '-f, --format <format>',
     ])
@@ -73,6 +73,6 @@ describe.runIf(hasProgram('man', 'man-db'))('man', () => {
     expect(text).toContain("tsigil tld create --name com --description 'Commercial'");
     expect(text).toContain('tsigil tld create --name рф');
     expect(text).toContain("tsigil zone list --name '*.com.' --sort ttl:desc");
-    expect(text).toContain('~/.config/openstack');
+    expect(text).toContain('/etc/tsigil/tsigil.yaml');
   });
 });

@@ -23,16 +23,12 @@ export function withConnectionFlags(command: Command): Command {
       'read the token from this file (default: TSIGIL_TOKEN, or the first token of the service on this machine)',
     )
     .option(
-      '--os-cloud <name>',
-      'use the service and the credentials of this cloud in clouds.yaml (default: OS_CLOUD)',
-    )
-    .option(
       '--profile <name>',
       'use the service and the token that "tsigil login" stored under this name (default: TSIGIL_PROFILE)',
     )
     .option(
       '--cacert <file>',
-      'trust only the CA certificates in this PEM file (default: TSIGIL_CACERT, OS_CACERT, or the CAs of the system)',
+      'trust only the CA certificates in this PEM file (default: TSIGIL_CACERT, or the CAs of the system)',
     );
 }
 

@@ -7,8 +7,7 @@ import { openRequest, sendRequest, type ServerDescription } from './send-request
 export interface Connection {
   /** The URL without a final slash and without `/v2`. */
   readonly url: string;
-  /** Undefined for a service that needs no token. */
-  readonly token: string | undefined;
+  readonly token: string;
   readonly trust?: Trust;
   /** The time limit of each request. The default is 30 s. */
   readonly timeoutSeconds?: number;
@@ -136,7 +135,7 @@ function requestOf(
     url: url + path,
     headers: {
       accept,
-      ...(token === undefined ? {} : { 'x-auth-token': token }),
+      'x-auth-token': token,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },

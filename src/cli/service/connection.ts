@@ -4,7 +4,6 @@ import { codeOf, faultOf } from '../../net/faults.ts';
 import type { Trust } from '../../net/http.ts';
 import type { ServiceDefaults, Terminal } from '../output/terminal.ts';
 import type { Connection } from './client.ts';
-import { findCloud, type Cloud } from './clouds.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { readCertificates } from './input.ts';
 import { profileNamed, readProfiles, type Profile } from './profiles.ts';
@@ -13,7 +12,6 @@ export interface ConnectionFlags {
   readonly url?: string;
   readonly tokenFile?: string;
   readonly cacert?: string;
-  readonly osCloud?: string;
   readonly profile?: string;
 }
 
@@ -27,10 +25,9 @@ export const DEFAULTS: ServiceDefaults = {
  * Returns the connection that the flags and variables select. The first of these sources that is
  * set provides the token:
  *
- * - `--os-cloud`, `--token-file` or `--profile`
+ * - `--token-file` or `--profile`
  * - `TSIGIL_TOKEN`
  * - the profile in `TSIGIL_PROFILE`
- * - a cloud in `OS_*` variables
  * - the current profile
  * - the first token of the service that `findDefaults` returns
  * - the first token of a service that was started in this folder
@@ -44,26 +41,16 @@ export async function findConnection(
   environment: NodeJS.ProcessEnv,
   findDefaults: Terminal['findService'] = async () => undefined,
 ): Promise<Connection> {
-  const sources = {
-    'os-cloud': flags.osCloud,
-    'token-file': flags.tokenFile,
-    profile: flags.profile,
-  };
-  const used = Object.entries(sources).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`],
-  );
-  if (used.length > 1) {
+  const { tokenFile, profile } = flags;
+  if (tokenFile !== undefined && profile !== undefined)
     throw new CommandError(
       EXIT.usage,
-      `Cannot use ${used.join(' and ')} together: each provides a token. Use one of them.`,
+      'Cannot use --token-file and --profile together: each provides a token. Use one of them.',
     );
-  }
-  const ownToken = used.length === 0 ? environment.TSIGIL_TOKEN || undefined : undefined;
-  const named =
-    flags.profile ??
-    (used.length === 0 && ownToken === undefined
-      ? environment.TSIGIL_PROFILE || undefined
-      : undefined);
+  const isFlag = tokenFile !== undefined || profile !== undefined;
+  const ownToken = isFlag ? undefined : environment.TSIGIL_TOKEN || undefined;
+  const hasOwnToken = tokenFile !== undefined || ownToken !== undefined;
+  const named = profile ?? (hasOwnToken ? undefined : environment.TSIGIL_PROFILE || undefined);
   if (named !== undefined)
     return connectToProfile(
       profileNamed(readProfiles(environment), named),
@@ -71,15 +58,7 @@ export async function findConnection(
       flags,
       environment,
     );
-  const hasOwnToken = flags.tokenFile !== undefined || ownToken !== undefined;
-  const cloud =
-    flags.osCloud !== undefined || !hasOwnToken ? findCloud(flags.osCloud, environment) : undefined;
-  const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || cloud?.cacert);
-  const trustFor = (address: string) => readTrust(cacert, cloud?.verify, address, environment);
-  // --os-cloud takes precedence over TSIGIL_URL, but OS_CLOUD does not.
-  const url =
-    flags.url ?? (flags.osCloud === undefined ? environment.TSIGIL_URL || undefined : undefined);
-  if (cloud !== undefined) return connectToCloud(cloud, url, trustFor('https:'));
+  const url = flags.url ?? (environment.TSIGIL_URL || undefined);
   const stored = hasOwnToken ? undefined : currentProfile(url, environment);
   if (stored !== undefined)
     return connectToProfile(stored.profile, stored.name, flags, environment);
@@ -92,12 +71,13 @@ export async function findConnection(
       `No token for '${address}'. The token in '${defaults.tokenFile}' is for the service on this machine.`,
       `Set TSIGIL_TOKEN, use --token-file FILE, or run 'tsigil login --url ${address}'.`,
     );
-  const file = flags.tokenFile ?? defaults.tokenFile;
+  const file = tokenFile ?? defaults.tokenFile;
   const token =
     ownToken === undefined
       ? checkToken(readTokenFile(file), file)
       : checkToken(ownToken, 'TSIGIL_TOKEN');
-  return { url: address, token, trust: trustFor(address) };
+  const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
+  return { url: address, token, trust: readTrust(cacert, address, environment) };
 }
 
 /**
@@ -145,44 +125,13 @@ function connectToProfile(
   return {
     url,
     token: checkToken(profile.token, `The profile '${name}'`),
-    trust: readTrust(cacert, undefined, url, environment),
+    trust: readTrust(cacert, url, environment),
     profile: name,
   };
 }
 
 /**
- * Connects to a cloud. The cloud contains the URL and the token, or its identity service provides
- * them.
- */
-async function connectToCloud(
-  cloud: Cloud,
-  url: string | undefined,
-  trust: Trust,
-): Promise<Connection> {
-  const override = url ?? cloud.endpoint;
-  if (cloud.authType === 'admin_token' || cloud.authType === 'none') {
-    if (cloud.authType === 'admin_token' && cloud.auth.token === undefined)
-      throw new CommandError(
-        EXIT.usage,
-        `${cloud.source} has no token. Its auth_type requires a token.`,
-      );
-    const token =
-      cloud.auth.token === undefined ? undefined : checkToken(cloud.auth.token, cloud.source);
-    if (override === undefined)
-      throw new CommandError(
-        EXIT.usage,
-        `${cloud.source} has no endpoint. Its auth_type requires an endpoint.`,
-        'Set endpoint, or use --url.',
-      );
-    return { url: checkUrl(override), token, trust };
-  }
-  const { signIn } = await import('./keystone.ts');
-  const { token, endpoint } = await signIn({ ...cloud, authType: cloud.authType }, override, trust);
-  return { url: checkUrl(endpoint), token, trust };
-}
-
-/**
- * Returns a valid URL without a final `/v2`, which endpoints in service catalogues may have. Throws
+ * Returns a valid URL without a final `/v2`, which the endpoints of OpenStack clients have. Throws
  * `CommandError`.
  */
 export function checkUrl(text: string): string {
@@ -201,14 +150,9 @@ export function checkUrl(text: string): string {
  * Returns how to validate certificates: with the CA certificates in a file, or with those that the
  * system trusts. Plain HTTP needs neither.
  */
-function readTrust(
-  cacert: string | undefined,
-  verify: boolean | undefined,
-  url: string,
-  environment: NodeJS.ProcessEnv,
-): Trust {
-  if (cacert !== undefined) return { ca: readCertificates(cacert), verify };
-  return { ca: url.startsWith('https:') ? systemCertificates(environment) : undefined, verify };
+function readTrust(cacert: string | undefined, url: string, environment: NodeJS.ProcessEnv): Trust {
+  if (cacert !== undefined) return { ca: readCertificates(cacert) };
+  return { ca: url.startsWith('https:') ? systemCertificates(environment) : undefined };
 }
 
 function readTokenFile(path: string): string {
@@ -218,7 +162,7 @@ function readTokenFile(path: string): string {
     const hint =
       codeOf(cause) === 'EACCES'
         ? "Run this command with sudo, or sign in with a token of your own: 'sudo tsigil token create' creates one, and 'tsigil login' stores it."
-        : "Set TSIGIL_TOKEN, use --token-file or --os-cloud, or sign in with 'tsigil login'. Or run this command as the user who started the service, in the same folder.";
+        : "Set TSIGIL_TOKEN, use --token-file, or sign in with 'tsigil login'. Or run this command as the user who started the service, in the same folder.";
     throw new CommandError(
       EXIT.unreachable,
       `No token: '${path}' cannot be read: ${faultOf(cause).message}`,

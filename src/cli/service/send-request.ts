@@ -53,10 +53,10 @@ export async function openRequest(
  * Runs `work`, which sends requests to a server, for at most `timeoutSeconds`. Throws
  * `CommandError` if the server does not respond.
  */
-export async function withServer<T>(
+async function withServer<T>(
   { name, hint }: ServerDescription,
   work: (deadline: Deadline) => Promise<T>,
-  timeoutSeconds = TIMEOUT_SECONDS,
+  timeoutSeconds: number,
 ): Promise<T> {
   try {
     return await work(deadlineAfter(timeoutSeconds));

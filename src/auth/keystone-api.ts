@@ -1,6 +1,6 @@
 import { isObject } from '../domain/model/field.ts';
-import type { Deadline } from './deadline.ts';
-import { createHttpClient, parseJson, type HttpRequest, type Trust } from './http.ts';
+import type { Deadline } from '../net/deadline.ts';
+import { createHttpClient, parseJson, type HttpRequest, type Trust } from '../net/http.ts';
 
 export interface KeystoneResponse {
   readonly status: number;
@@ -15,7 +15,7 @@ export interface KeystoneResponse {
  */
 export interface KeystoneApi {
   readonly url: string;
-  /** Requests a token. `auth` is what `authOf` returns. */
+  /** Requests a token. `auth` is the member of the request body. */
   issueToken(auth: object, deadline: Deadline): Promise<KeystoneResponse>;
   /** Validates `token`, with the rights of the token `authority`. */
   describeToken(token: string, authority: string, deadline: Deadline): Promise<KeystoneResponse>;
