@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { detectFileFormat, FILE_FORMATS } from '../../src/cli/imports/key-file.ts';
 import { recordShown } from '../harness/evidence.ts';
 import { startKeystone, type Keystone } from '../harness/keystone.ts';
 import { KEY_MEMBERS, POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
@@ -185,6 +186,28 @@ describe.runIf(installed)(
           'tsigkey list',
         ),
       ).toEqual([[]]);
+    });
+
+    test('an import reads every key that openstack tsigkey list prints, with its scope', async () => {
+      const members = { algorithm: 'hmac-sha256', secret: SECRET, resource_id: POOL_ID };
+      const wanted = [
+        { name: 'k1', scope: 'POOL' },
+        { name: 'k2', scope: 'ZONE' },
+        { name: 'k3', scope: 'POOL' },
+      ];
+      for (const each of wanted)
+        expect((await service.post('/v2/tsigkeys', { ...members, ...each })).status).toBe(201);
+      for (const format of ['json', 'csv'] as const) {
+        const { status, out } = await one('tsigkey', 'list', '-f', format);
+        expect(status).toBe(0);
+        expect(detectFileFormat(out)).toBe(format);
+        expect(FILE_FORMATS[format]?.read(out)).toMatchObject(
+          wanted.map(({ name, scope }) => ({
+            key: { name, algorithm: 'hmac-sha256', secret: SECRET },
+            appliesTo: { scope, resourceId: POOL_ID },
+          })),
+        );
+      }
     });
 
     test('openstack zone creates, lists, shows, sets and deletes zones, even of other projects', async () => {
