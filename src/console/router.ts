@@ -15,27 +15,19 @@ interface Place {
 /** Whether the person came back to the page, so that its scroll position returns. */
 export const isReturning = signal(false);
 
+/** A name of a screen, or an id. */
+const PART = /^[\w-]+$/;
+
 const place = signal<Place>(read());
 export const parts = computed(() => place.value.parts);
 export const query = computed(() => new URLSearchParams(place.value.query));
 
 function read(): Place {
   const path = location.pathname.slice(BASE.length);
-  return {
-    parts: path
-      .split('/')
-      .filter((part) => part !== '')
-      .map(decoded),
-    query: location.search,
-  };
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+  const given = path.split('/').filter((part) => part !== '');
+  // An id goes into the paths of requests: a link must not lead one elsewhere, as with `..%2f`.
+  const isPage = given.every((part) => PART.test(part));
+  return { parts: isPage ? given : [path], query: location.search };
 }
 
 /** Returns the address of a page of the console. */

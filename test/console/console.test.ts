@@ -62,6 +62,22 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await page.getByLabel('Token').waitFor();
   });
 
+  test.each([
+    ['another collection', (id: string) => `keys/..%2Ftokens%2F${id}`],
+    ['the export of a key', (id: string) => `keys/${id}%2Fexport%3Fformat=bind%23`],
+    ['a parameter', (id: string) => `pools/${id}&all=1`],
+  ])('a link cannot lead the request for an id to %s', async (_, linkTo) => {
+    const { id } = await createKey(service, `${Math.random()}.lured.example`);
+    const { page, open } = await enter('audit');
+    await page.getByRole('table').waitFor();
+    await page.goto('about:blank');
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await open(linkTo(id));
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    expect(requests.filter((url) => url.includes('/v2/'))).toEqual([]);
+  });
+
   test('after sign-out, going back shows no data', async () => {
     const { body } = await service.post('/v2/tokens', { name: 'leaver', roles: ['auditor'] });
     await createKey(service, 'left.example');
