@@ -1,8 +1,9 @@
 import { computed, signal } from '@preact/signals';
 import type { Faults } from '../domain/delivery/faults.ts';
 import type { FieldDefinition, ResourceDefinition } from './definitions.ts';
+import { showToast } from './parts/toasts.tsx';
 import { confirmation, get, lastUse, request, RequestError, refusals } from './requests.ts';
-import { BASE, open } from './router.ts';
+import { BASE } from './router.ts';
 
 export interface Session {
   readonly caller: {
@@ -81,9 +82,10 @@ export async function signIn(credentials: Readonly<Record<string, string>>): Pro
   const before = session.value?.caller;
   const { id, project_id: project } = started.caller;
   const isSame = before === undefined || (before.id === id && before.project_id === project);
-  begin(started);
+  if (isSame) begin(started);
   confirmation.value?.(isSame);
-  if (!isSame) open(BASE);
+  // A new page has nothing of what the other caller has seen.
+  if (!isSame) location.assign(BASE);
 }
 
 function begin(started: Session): void {
@@ -103,12 +105,17 @@ export const isLinkSpent = signal(false);
 
 /**
  * Signs in with the code in the address, which the link of `tsigil console` has, or reads who is
- * signed in.
+ * signed in. A link never replaces a session: it may be one of an attacker, who would own the keys
+ * that the person then creates.
  */
 export async function startSession(): Promise<void> {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (code !== undefined) {
     history.replaceState(history.state, '', location.pathname + location.search);
+    if (await isSignedIn()) {
+      showToast('You were signed in already, so the link was not used.');
+      return;
+    }
     try {
       await signIn({ method: 'code', code });
       return;
@@ -118,6 +125,16 @@ export async function startSession(): Promise<void> {
     }
   }
   await readSession();
+}
+
+async function isSignedIn(): Promise<boolean> {
+  try {
+    begin(await get<Session>(PATH));
+    return true;
+  } catch (error) {
+    if (error instanceof RequestError) return false;
+    throw error;
+  }
 }
 
 /** Reads who is signed in. */

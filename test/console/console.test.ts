@@ -62,6 +62,40 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await page.getByLabel('Token').waitFor();
   });
 
+  test('a link of another caller does not replace the session of a person', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'luring', roles: ['reader'] });
+    const { body: made } = await service.with(body.token).post('/console/code', {});
+    recordSecret(String(made.code));
+    const { page, context, open } = await enter('keys');
+    await page.goto('about:blank');
+    await open(`keys#code=${made.code}`);
+    await page.getByText('You were signed in already, so the link was not used.').waitFor();
+    expect(page.url()).toBe(`${service.url}/console/keys`);
+    expect(await page.locator('.who').textContent()).toBe('admin');
+    await context.clearCookies();
+    await page.goto('about:blank');
+    await open(`#code=${made.code}`);
+    await page.locator('.who', { hasText: 'luring' }).waitFor();
+  });
+
+  test('whoever signs in over the page of another caller sees nothing of it, also not by going back', async () => {
+    const { body: first } = await service.post('/v2/tokens', { name: 'first', roles: ['auditor'] });
+    const { body: next } = await service.post('/v2/tokens', { name: 'next', roles: ['reader'] });
+    await createKey(service, 'seen-by-the-first.example');
+    const { page } = await enterWith(first.token, 'keys');
+    const key = page.getByRole('link', { name: 'seen-by-the-first.example' });
+    await key.click();
+    await page.getByRole('heading', { name: 'seen-by-the-first.example' }).waitFor();
+    await service.delete(`/v2/tokens/${first.id}`);
+    const again = page.getByRole('dialog', { name: 'Sign in again' });
+    await again.getByLabel('Token').fill(next.token);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('.who', { hasText: 'next' }).waitFor();
+    await page.goBack();
+    await page.getByText('needs the right tsigkeys:list').waitFor();
+    expect(await key.count()).toBe(0);
+  });
+
   test.each([
     ['another collection', (id: string) => `keys/..%2Ftokens%2F${id}`],
     ['the export of a key', (id: string) => `keys/${id}%2Fexport%3Fformat=bind%23`],
