@@ -9,8 +9,13 @@ import { createTlds, createZone, primary } from '../harness/zones.ts';
 // What the pages have, in the functions that run there.
 declare const document: {
   readonly documentElement: { readonly outerHTML: string };
+  readonly body: object;
   dispatchEvent(event: Event): void;
 };
+declare function getComputedStyle(
+  element: object,
+  part?: string,
+): { readonly backgroundColor: string };
 declare const localStorage: object;
 declare const sessionStorage: object;
 
@@ -94,6 +99,27 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await page.goBack();
     await page.getByText('needs the right tsigkeys:list').waitFor();
     expect(await key.count()).toBe(0);
+  });
+
+  test('a session that has ended hides the page, and leaves no secret in it', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'away', roles: ['admin'] });
+    const { id } = await createKey(service, 'exported.example');
+    const { secret } = (await service.get(`/v2/tsigkeys/${id}`)).body;
+    const { page } = await enterWith(body.token, `keys/${id}`);
+    await page.getByRole('button', { name: 'Export' }).click();
+    await page.getByRole('button', { name: 'Show the text for: The end that accepts' }).click();
+    await page.getByText(secret).waitFor();
+    await service.delete(`/v2/tokens/${body.id}`);
+    const again = page.getByRole('dialog', { name: 'Sign in again' });
+    await again.waitFor();
+    await page.getByText(secret).waitFor({ state: 'detached' });
+    for (let at = 0; at < 4; at += 1) await page.keyboard.press('Escape');
+    await again.getByLabel('Token').waitFor();
+    const [cover, canvas] = await again.evaluate((element) => {
+      const backdrop = getComputedStyle(element, '::backdrop').backgroundColor;
+      return [backdrop, getComputedStyle(document.body).backgroundColor];
+    });
+    expect(cover).toBe(canvas);
   });
 
   test.each([

@@ -4,6 +4,7 @@ import { Choice, TextField } from '../parts/inputs.tsx';
 import { Problem } from '../parts/notices.tsx';
 import { Copy, download, visible } from '../parts/text.tsx';
 import { get } from '../requests.ts';
+import { isExpired } from '../session.ts';
 import { FORMATS } from './formats.ts';
 
 interface ExportsProps {
@@ -47,6 +48,10 @@ function Side({ id, side, title }: SideProps) {
   const [primary, setPrimary] = useState('');
   const [zone, setZone] = useState('');
   const [asked, setAsked] = useState<string>();
+  const isEnded = isExpired.value;
+  useEffect(() => {
+    if (isEnded) setAsked(undefined);
+  }, [isEnded]);
   const isServer = usable.some((each) => each.name === format && each.isServer);
   const needsPrimary = side === 'secondary' && isServer;
   const query = new URLSearchParams({ format });

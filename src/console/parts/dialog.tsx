@@ -8,11 +8,11 @@ import { visible } from './text.tsx';
 interface DialogProps {
   readonly title: ComponentChildren;
   readonly children: ComponentChildren;
-  readonly size?: 'wide';
+  readonly size?: 'wide' | 'cover';
   onClose(): void;
 }
 
-/** A modal dialog. Focus goes to its first field, and back to where it was when it closes. */
+/** A modal dialog. `cover` hides the page below it. Focus goes to its first field, and back to where it was when it closes. */
 export function Dialog({ title, children, size, onClose }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -37,6 +37,12 @@ export function Dialog({ title, children, size, onClose }: DialogProps) {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
+        onClose();
+      }}
+      onClose={({ currentTarget: dialog }) => {
+        // Chromium closes a dialog at the second Esc in a row, whatever the page says.
+        if (!dialog.isConnected || dialog.open) return;
+        dialog.showModal();
         onClose();
       }}
     >

@@ -154,7 +154,7 @@ function NotShown({ screen }: { screen: Screen | undefined }) {
 function SessionLayer() {
   if (isExpired.value)
     return (
-      <Dialog title="Sign in again" onClose={() => undefined}>
+      <Dialog title="Sign in again" size="cover" onClose={() => undefined}>
         <div class="dialog-body">
           <p>Your session has ended. Nothing on the page is lost.</p>
           <SignInForm />
