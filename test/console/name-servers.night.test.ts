@@ -6,6 +6,7 @@ import { consolePages, hasChromium } from '../harness/chromium.ts';
 import {
   createKey,
   createZones,
+  DEFAULT_POOL,
   deliveries,
   delivering,
   shownServer,
@@ -35,6 +36,23 @@ describe.skipIf(!isReady)('name servers and pools in the console', () => {
     for (const name of ['xfr-fra', 'upd-ams']) await createKey(service, `${name}.example`);
     await untilLive(service, 'ns1');
     await start(service);
+  });
+
+  test('a key is delivered on the page of a name server that has it, whatever others of the pool do', async () => {
+    const idle = { name: 'idle', driver: 'bind', address: '192.0.2.1', pool_id: DEFAULT_POOL };
+    const { status, body } = await service.post('/v2/nameservers', idle);
+    expect(status).toBe(201);
+    onTestFinished(async () => {
+      await service.delete(`/v2/nameservers/${body.id}`);
+    });
+    const states = async (name: string) => {
+      const { id } = (await service.get(`/v2/nameservers?name=${name}`)).body.nameservers[0];
+      const { page } = await enter(`nameservers/${id}`);
+      const keys = page.getByRole('region', { name: 'Keys' });
+      return keys.getByRole('listitem').filter({ hasText: 'xfr-fra.example' });
+    };
+    await (await states('idle')).getByText(/^[a-z]+, transfer/).waitFor();
+    await (await states('ns1')).getByText(/^transfer/).waitFor();
   });
 
   test('a name server that goes down is shown without a reload, with the reason', async () => {
