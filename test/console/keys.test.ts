@@ -211,6 +211,10 @@ describe.skipIf(!isReady)('keys and name servers in the console', () => {
     const line = page.getByRole('region', { name: 'How far it is' });
     await line.getByText('✕ Agent reports').waitFor();
     await line.getByText('Start the agent on its host, or read its log.').waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel(/^Probe zone/).fill('probed.example.');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: 'Show the name server' }).click();
     await page.getByRole('heading', { name: 'ns2', exact: true }).waitFor();

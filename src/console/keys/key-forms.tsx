@@ -7,6 +7,7 @@ import { open, pageOf } from '../router.ts';
 const FORM = {
   collection: 'tsigkeys',
   order: ['name', 'algorithm', 'scope', 'resource_id'],
+  words: { resource_id: { description: 'The pool or zone in which the key opens something.' } },
   closed: { heading: 'Use an existing secret', names: ['secret'] },
 };
 

@@ -57,7 +57,7 @@ export function actsOf(server: NameServer): readonly (Act | false)[] {
         showToast('Reconciling: every key is compared and verified');
       },
     },
-    editing({ ...FORM, order: [], resource: Object.assign({ updated_at: null }, server) }),
+    editingServer(server),
     { label: 'Set up', right: 'nameservers:update', href: pageOf('nameservers', id, 'setup') },
     {
       label: paused ? 'Continue delivery' : 'Pause delivery',
@@ -119,4 +119,9 @@ function Consequences({ server }: { server: NameServer }) {
       ) : null}
     </>
   );
+}
+
+/** Returns the act that changes what a name server is. */
+export function editingServer(server: NameServer): Act {
+  return editing({ ...FORM, order: [], resource: Object.assign({ updated_at: null }, server) });
 }

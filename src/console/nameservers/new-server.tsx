@@ -23,6 +23,16 @@ export const FORM = {
       label: 'Delivered by',
       description: 'An agent needs no open port: it asks the service for changes.',
     },
+    address: {
+      description:
+        'Where it answers DNS queries, with the port unless it is 53: 192.0.2.53:5300 or [2001:db8::53]:5300.',
+    },
+    pool_id: { description: 'It gets the keys of this pool.' },
+    probe_zone: {
+      description:
+        'A zone that it serves, with a period at the end. Tsigil tests the keys in it, so it is needed while the pool has no zone.',
+    },
+    rights: { description: 'What the keys may do on it. NSD has no dynamic updates.' },
   },
   without: ['paused'],
   controls: {

@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { useLive } from '../live.ts';
+import { Acts } from '../parts/acts.tsx';
 import { NotLive } from '../parts/notices.tsx';
 import { PageHead, Reading, Section } from '../parts/page.tsx';
 import { Copy, count, visible } from '../parts/text.tsx';
 import type { NameServer, Setup } from '../resources.ts';
 import { pageOf } from '../router.ts';
+import { editingServer } from './acts.tsx';
 import { LiveLine } from './live-line.tsx';
 
 /** What to run and to paste so that a name server is live, and how far it is. */
@@ -18,6 +20,7 @@ export function SetUp({ id }: { id: string }) {
         title={`Set up ${server.data?.name ?? 'a name server'}`}
         crumb={{ label: 'Name servers', href: pageOf('nameservers') }}
       >
+        {server.data === undefined ? null : <Acts acts={[editingServer(server.data)]} />}
         <a class="button" href={pageOf('nameservers', id)}>
           Show the name server
         </a>

@@ -38,7 +38,7 @@ export const FAULTS: Readonly<Record<string, Explanation>> = {
   not_verified: {
     reason: 'A signed query did not get the expected response.',
     remedy:
-      "Check its address, that it serves the zone of the test query, and that the zone names Tsigil's access lists.",
+      "Set its probe zone if its pool has no zone that it serves. Check its address, and that the zone of the test query names Tsigil's access lists.",
     stage: 'key',
   },
   too_wide: {
