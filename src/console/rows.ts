@@ -73,8 +73,6 @@ export async function readAll<T>(
 export interface ListForm<T> {
   /** The member of a response that has the rows. Absent: the name of the collection. */
   readonly member?: string;
-  /** Whether the service accepts the size of a page. */
-  readonly hasLimit?: boolean;
   /** Adds to the rows what another request says about them. */
   complete?(rows: readonly T[], options: RequestOptions): Promise<readonly T[]>;
   /** Whether a row is about to change. */
@@ -87,7 +85,7 @@ export function useRows<T extends Row>(
   path: string,
   form: ListForm<T> = {},
 ): Rows<T> {
-  const { member = collection, hasLimit = true, complete, isPending = () => false } = form;
+  const { member = collection, complete, isPending = () => false } = form;
   const [known] = useState(() => {
     const last = left.get(collection);
     return isReturning.peek() && last?.path === path ? (last.found as Found<T>) : undefined;
@@ -98,7 +96,7 @@ export function useRows<T extends Row>(
   latest.current = wanted;
   const read = async (_: string, isBackground: boolean, signal: AbortSignal) => {
     const limit = Math.min(latest.current, MAX_PAGE);
-    const first = hasLimit ? `${path}${path.includes('?') ? '&' : '?'}limit=${limit}` : path;
+    const first = `${path}${path.includes('?') ? '&' : '?'}limit=${limit}`;
     const options = { isBackground, signal };
     const found = await readRows<T>(member, first, latest.current, options);
     if (complete === undefined || found.rows.length === 0) return found;

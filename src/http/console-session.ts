@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { whoamiOf } from '../domain/actions/whoami.ts';
 import { createCode, credentialOf, endSession } from '../domain/operations/sessions.ts';
 import { FAULTS } from '../domain/delivery/faults.ts';
@@ -43,7 +43,6 @@ export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessio
         roles,
         project_id,
         all_projects: [ALL_PROJECTS, READ_ALL_PROJECTS].some((each) => may(policy, caller, each)),
-        limits: caller.limits,
       },
       rights,
       expires: {
@@ -62,7 +61,7 @@ export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessio
     const cookie = cookieFor(request.base);
     const caller = await sessions.authenticate(SESSION_CREDENTIAL + value);
     if (cookie === undefined || caller === undefined) throw new ServiceError('sign_in_failed');
-    setCookie(reply, `${cookie.name}=${value}; ${cookie.attributes}`);
+    reply.header('set-cookie', `${cookie.name}=${value}; ${cookie.attributes}`);
     return reply.code(201).type(JSON_TYPE).send(describe(request, caller));
   };
   const get: Handler = async (request, reply) =>
@@ -74,7 +73,8 @@ export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessio
     const { dependencies } = request.settings;
     await endSession(dependencies, context, session.id, () => true);
     const cookie = cookieFor(request.base);
-    if (cookie !== undefined) setCookie(reply, `${cookie.name}=; Max-Age=0; ${cookie.attributes}`);
+    if (cookie !== undefined)
+      reply.header('set-cookie', `${cookie.name}=; Max-Age=0; ${cookie.attributes}`);
     return reply.code(204).header('clear-site-data', '"storage"').send();
   };
   /** Returns a code with which the caller of a token opens a session in a browser. */
@@ -95,8 +95,4 @@ export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessio
     { method: 'GET', needsCaller: true, signIn: refusal, handler: get },
     { method: 'DELETE', needsCaller: true, signIn: refusal, handler: end },
   ]);
-}
-
-function setCookie(reply: FastifyReply, cookie: string): void {
-  reply.header('set-cookie', cookie);
 }

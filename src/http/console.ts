@@ -31,8 +31,6 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=UTF-8',
   '.css': 'text/css; charset=UTF-8',
   '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.txt': 'text/plain; charset=UTF-8',
 };
 
 /** The page loads only files of the service, and runs no script in its text (CSP level 3). */

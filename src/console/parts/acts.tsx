@@ -49,16 +49,15 @@ export function Acts({ acts, opened }: ActsProps) {
       {missing.length === 0 ? null : (
         <p class="hint">
           Your roles: {roles()}.{' '}
-          {missing.map(({ label, right }) => `${bare(label)} needs the right ${right}`).join(', ')}.
+          {missing
+            .map(({ label, right }) => `${label.replace('…', '')} needs the right ${right}`)
+            .join(', ')}
+          .
         </p>
       )}
       {shown.find(({ label }) => label === open)?.dialog?.(() => setOpen(undefined))}
     </>
   );
-}
-
-function bare(label: string): string {
-  return label.replace('…', '');
 }
 
 /** Does something, and says why it was refused. */

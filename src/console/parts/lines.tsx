@@ -13,7 +13,7 @@ export interface Line {
 /** What has a state, one a line. */
 export function Lines({ lines }: { lines: readonly Line[] }) {
   return (
-    <ul class="needs">
+    <ul>
       {lines.map(({ key, state, text, detail, next }) => (
         <li class="need" key={key}>
           <State state={state} words=" " />

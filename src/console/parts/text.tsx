@@ -88,8 +88,8 @@ const UNITS = [
 ] as const;
 
 /** Returns a time as people say it: `12 s ago`, `in 3 d`. */
-export function relative(milliseconds: number, now = clock.value): string {
-  const seconds = Math.round((milliseconds - now) / 1000);
+export function relative(milliseconds: number): string {
+  const seconds = Math.round((milliseconds - clock.value) / 1000);
   const size = Math.abs(seconds);
   if (size < 5) return 'just now';
   const [unit, length] = UNITS.find(([, each]) => size >= each) ?? ['s', 1];

@@ -2,12 +2,6 @@ import type { BulkResponse } from '../../domain/actions/bulk-request.ts';
 import { refusedEntries, type ListEntry, type RefusedLine } from '../../domain/tld-lists/list.ts';
 import { get, RequestError } from '../requests.ts';
 
-/** An entry that the service gets. A missing description stays as it is, and null removes it. */
-export interface Entry {
-  readonly name: string;
-  readonly description?: string | null;
-}
-
 export interface Outcome {
   /** Undefined if every line is refused. */
   readonly response: BulkResponse | undefined;
@@ -46,18 +40,13 @@ export async function dryRun(
   return { response: undefined, entries: [], refused };
 }
 
-/** The members of a line of a list, and of a stored entry, that a request does not have. */
-const UNSENT = ['line', 'id', 'created_at', 'updated_at', 'links'];
-
 /** Sends a list, which the service applies whole or not at all. Throws `RequestError`. */
 export function apply(
-  entries: readonly Entry[],
+  entries: readonly ListEntry[],
   options: { readonly replace: boolean; readonly dry_run?: boolean },
   signal?: AbortSignal,
 ): Promise<BulkResponse> {
-  const tlds = entries.map((entry) =>
-    Object.fromEntries(Object.entries(entry).filter(([name]) => !UNSENT.includes(name))),
-  );
+  const tlds = entries.map(({ name, description }) => ({ name, description }));
   const body = Object.assign({ tlds }, options);
   return get('v2/tlds/bulk', { method: 'POST', body, ...(signal === undefined ? {} : { signal }) });
 }
