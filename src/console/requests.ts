@@ -9,19 +9,17 @@ interface Problem {
 
 /** Why a request failed. */
 export class RequestError extends Error {
-  declare readonly status: number;
+  /** 0 if no response came. */
+  readonly status: number = 0;
   /** The `type` of the error, or `network` if no response came. */
-  declare readonly type: string;
-  declare readonly requestId: string | undefined;
-  declare readonly problems: readonly Problem[];
-  declare readonly retryAfterSeconds: number | undefined;
+  readonly type: string = 'network';
+  readonly requestId: string | undefined;
+  readonly problems: readonly Problem[] = [];
+  readonly retryAfterSeconds: number | undefined;
   /** The whole response, if it is JSON. */
-  declare readonly body: object;
+  readonly body: object = {};
 
-  constructor(
-    message: string,
-    details: Omit<RequestError, 'name' | 'message' | 'stack' | 'cause'>,
-  ) {
+  constructor(message: string, details: Partial<RequestError> = {}) {
     super(message);
     Object.assign(this, details);
   }
@@ -86,14 +84,7 @@ export async function request<T>(path: string, options: RequestOptions = {}): Pr
     text = await response.text();
   } catch (error) {
     if (abort?.aborted === true) throw error;
-    throw new RequestError('The service cannot be reached.', {
-      status: 0,
-      type: 'network',
-      requestId: undefined,
-      problems: [],
-      retryAfterSeconds: undefined,
-      body: {},
-    });
+    throw new RequestError('The service cannot be reached.');
   }
   if (!response.ok) {
     const error = errorOf(response, text, path);

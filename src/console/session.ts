@@ -137,10 +137,13 @@ async function isSignedIn(): Promise<boolean> {
   }
 }
 
-/** Reads who is signed in. */
-export async function readSession(): Promise<void> {
+/** Reads who is signed in, which extends the session unless it happens in the background. */
+export async function readSession(isBackground = false): Promise<void> {
   try {
-    const body = await get<Session>(PATH);
+    const body = await get<Session>(PATH, { isBackground });
+    // Another tab may have extended the session.
+    if (isBackground)
+      lastUse.value = Date.parse(`${body.expires.idle_at}Z`) - body.idle_seconds * 1000;
     if (session.value === undefined) begin(body);
     else session.value = body;
   } catch (error) {
@@ -163,7 +166,7 @@ export function watchSession(): void {
   setInterval(() => {
     now.value = Date.now();
     if (secondsLeft.value === 0 && !isExpired.value && session.value !== undefined)
-      void readBackground();
+      void readSession(true);
   }, 1000);
   refusals.subscribe((count) => {
     if (count > 0 && session.value !== undefined && !isExpired.value) void readSession();
@@ -174,15 +177,4 @@ export function watchSession(): void {
   };
   addEventListener('keydown', used, { passive: true });
   addEventListener('pointerdown', used, { passive: true });
-}
-
-/** Another tab may have extended the session: asks the service, without extending it again. */
-async function readBackground(): Promise<void> {
-  try {
-    const body = await get<Session>(PATH, { isBackground: true });
-    lastUse.value = Date.parse(`${body.expires.idle_at}Z`) - body.idle_seconds * 1000;
-    session.value = body;
-  } catch (error) {
-    if (error instanceof RequestError && error.status === 401) showDoor(error);
-  }
 }

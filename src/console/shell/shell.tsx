@@ -152,16 +152,7 @@ function NotShown({ screen }: { screen: Screen | undefined }) {
 
 /** What lies over the page when the session ends, is about to, or is too old for a secret. */
 function SessionLayer() {
-  if (isExpired.value)
-    return (
-      <Dialog title="Sign in again" size="cover" onClose={() => undefined}>
-        <div class="dialog-body">
-          <p>Your session has ended. Nothing on the page is lost.</p>
-          <SignInForm />
-        </div>
-      </Dialog>
-    );
-  if (isExpiring.value) {
+  if (isExpiring.value && !isExpired.value) {
     const stay = () => void readSession();
     return (
       <Dialog title="Still there?" onClose={stay}>
@@ -179,18 +170,25 @@ function SessionLayer() {
       </Dialog>
     );
   }
-  if (confirmation.value === undefined) return null;
+  if (!isExpired.value && confirmation.value === undefined) return null;
   const cancel = () => confirmation.value?.(false);
+  const cover = isExpired.value ? ({ size: 'cover' } as const) : {};
   return (
-    <Dialog title="Sign in again" onClose={cancel}>
+    <Dialog title="Sign in again" {...cover} onClose={cancel}>
       <div class="dialog-body">
-        <p>You signed in more than 15 minutes ago. Sign in again to continue.</p>
+        <p>
+          {isExpired.value
+            ? 'Your session has ended. Nothing on the page is lost.'
+            : 'You signed in more than 15 minutes ago. Sign in again to continue.'}
+        </p>
         <SignInForm />
-        <div class="dialog-actions">
-          <button type="button" class="button" onClick={cancel}>
-            Cancel
-          </button>
-        </div>
+        {isExpired.value ? null : (
+          <div class="dialog-actions">
+            <button type="button" class="button" onClick={cancel}>
+              Cancel
+            </button>
+          </div>
+        )}
       </div>
     </Dialog>
   );

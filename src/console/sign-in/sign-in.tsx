@@ -1,5 +1,6 @@
 import { useId, useState } from 'preact/hooks';
 import { Mark } from '../parts/mark.tsx';
+import { Problem } from '../parts/notices.tsx';
 import { asRequestError, type RequestError } from '../requests.ts';
 import { SERVICE } from '../router.ts';
 import { door, isLinkSpent, session, signIn } from '../session.ts';
@@ -84,14 +85,7 @@ export function SignInForm() {
           It is not stored in this browser.
         </p>
       </div>
-      {error === undefined ? null : (
-        <div class="alert bad" role="alert">
-          <p>{error.message}</p>
-          {error.retryAfterSeconds === undefined ? null : (
-            <p>Try again in {error.retryAfterSeconds} s.</p>
-          )}
-        </div>
-      )}
+      {error === undefined ? null : <Problem error={error} />}
       <button type="submit" class="button primary" aria-disabled={isBusy}>
         Sign in
       </button>
