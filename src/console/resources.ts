@@ -19,6 +19,7 @@ import type { ShownLifecycle } from '../domain/rotation/shown.ts';
 
 export type { Status } from '../domain/actions/status.ts';
 export type { AuditRecord } from '../domain/audit/record.ts';
+export type { FieldDefinition, ResourceDefinition } from '../domain/resources/describe-resource.ts';
 export type { NameServer, Tld };
 export type Pool = ResourceOf<(typeof pool)['fields']>;
 export type Zone = ResourceOf<(typeof zone)['fields']> & { readonly pool_id: string };

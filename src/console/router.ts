@@ -30,6 +30,12 @@ function read(): Place {
   return { parts: isPage ? given : [path], query: location.search };
 }
 
+/** What each screen gets. */
+export interface ScreenProps {
+  /** The parts of the path after the first. */
+  readonly path: readonly string[];
+}
+
 /** Returns the address of a page of the console. */
 export function pageOf(...path: readonly string[]): string {
   return BASE + path.map(encodeURIComponent).join('/');

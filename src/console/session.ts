@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Faults } from '../domain/delivery/faults.ts';
-import type { FieldDefinition, ResourceDefinition } from './definitions.ts';
 import { showToast } from './parts/toasts.tsx';
+import type { FieldDefinition, ResourceDefinition } from './resources.ts';
 import { confirmation, get, lastUse, request, RequestError, refusals } from './requests.ts';
 import { BASE } from './router.ts';
 

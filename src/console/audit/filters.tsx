@@ -1,17 +1,9 @@
 import { SelectFilter, TextFilter } from '../parts/inputs.tsx';
-import { capitalised, visible } from '../parts/text.tsx';
+import { capitalised, daysAgo, visible } from '../parts/text.tsx';
 import { query, setQuery } from '../router.ts';
 import { session, wordOf } from '../session.ts';
 
-const HOURS: Readonly<Record<string, number>> = { '1h': 1, '1d': 24, '7d': 168, '30d': 720 };
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
-
-/** Returns a time in the past, in whole minutes, so that the same list has the same address. */
-function hoursAgo(hours: number): string {
-  const minute = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
-  return new Date(minute - hours * HOUR_MS).toISOString().slice(0, 19);
-}
+const DAYS: Readonly<Record<string, number>> = { '1h': 1 / 24, '1d': 1, '7d': 7, '30d': 30 };
 
 /** What a link from another page asks for, which has no control of its own. */
 const LINKED = ['actor_id', 'resource_id', 'request_id'];
@@ -21,7 +13,7 @@ const SENT: Readonly<Record<string, (value: string) => Readonly<Record<string, s
   actor: (value) => ({ actor_name: value }),
   action: (value) => ({ action: value.includes('*') ? value : `${value}*` }),
   name: (value) => ({ resource_name: value }),
-  time: (value) => ({ after: hoursAgo(HOURS[value] ?? 0) }),
+  time: (value) => ({ after: daysAgo(DAYS[value] ?? 0) }),
 };
 
 const SAME = [...LINKED, 'resource_type', 'outcome'];

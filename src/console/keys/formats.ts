@@ -6,7 +6,8 @@ interface Format {
   readonly ends: readonly ('primary' | 'secondary')[];
 }
 
-const SERVERS = [
+/** The name servers. */
+export const SERVERS = [
   ['bind', 'BIND'],
   ['knot', 'Knot DNS'],
   ['nsd', 'NSD'],

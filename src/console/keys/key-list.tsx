@@ -1,10 +1,19 @@
 import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
+import { CreateResource } from '../parts/resource-forms.tsx';
 import { State } from '../parts/states.tsx';
+import type { Named } from '../parts/text.tsx';
+import { DEFAULT_POOL } from '../pools/default-pool.ts';
 import { get, type RequestOptions } from '../requests.ts';
 import type { Key, KeyState } from '../resources.ts';
-import { pageOf } from '../router.ts';
+import { open, pageOf } from '../router.ts';
 import { may } from '../session.ts';
-import { CreateKey } from './key-forms.tsx';
+
+export const FORM = {
+  collection: 'tsigkeys',
+  order: ['name', 'algorithm', 'scope', 'resource_id'],
+  words: { resource_id: { description: 'The pool or zone in which the key opens something.' } },
+  closed: { heading: 'Use an existing secret', names: ['secret'] },
+};
 
 const FILTERS: readonly Filter[] = [
   {
@@ -39,12 +48,19 @@ export function isMoving(state: string | undefined): boolean {
   return ['pending', 'removing', 'spreading'].includes(state ?? '');
 }
 
-const FORM = {
-  complete: async (keys: readonly Row[], options: RequestOptions) => {
-    const ids = keys.map(({ id }) => id);
-    const known = new Map((await readStates(ids, options)).map(({ id, state }) => [id, { state }]));
-    return keys.map((key) => ({ ...key, ...known.get(key.id) }));
-  },
+/** Adds to keys where they are. */
+export async function withStates<T extends Named>(
+  keys: readonly T[],
+  options: RequestOptions,
+): Promise<readonly (T & { readonly state?: string })[]> {
+  if (keys.length === 0) return [];
+  const ids = keys.map(({ id }) => id);
+  const known = new Map((await readStates(ids, options)).map(({ id, state }) => [id, { state }]));
+  return keys.map((key) => ({ ...key, ...known.get(key.id) }));
+}
+
+const LIST = {
+  complete: withStates<Row>,
   isPending: ({ state }: Row) => isMoving(state),
 };
 
@@ -80,8 +96,15 @@ export function KeyList() {
           servers of their pool.
         </p>
       }
-      creation={(close) => <CreateKey onClose={close} />}
-      form={FORM}
+      creation={(close) => (
+        <CreateResource
+          {...FORM}
+          values={{ algorithm: 'hmac-sha256', scope: 'POOL', resource_id: DEFAULT_POOL }}
+          onClose={close}
+          onCreated={({ id }) => open(`${pageOf('keys', id)}?created=1`)}
+        />
+      )}
+      form={LIST}
     />
   );
 }

@@ -2,7 +2,7 @@ import { useLive } from '../live.ts';
 import { Facts } from '../parts/facts.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { PageHead, Section } from '../parts/page.tsx';
-import { deleting } from '../parts/resource-forms.tsx';
+import { deleting, editing } from '../parts/resource-forms.tsx';
 import { ResourcePage } from '../parts/resource-page.tsx';
 import { Algorithm, State } from '../parts/states.tsx';
 import { Ago, count, Name, References, sentence, visible } from '../parts/text.tsx';
@@ -10,8 +10,7 @@ import type { Deliveries, Grants, Key, KeyState, Lifecycle, Uses } from '../reso
 import { pageOf, query } from '../router.ts';
 import { Consequences } from './consequences.tsx';
 import { Exports } from './exports.tsx';
-import { editingKey } from './key-forms.tsx';
-import { isMoving, readStates } from './key-list.tsx';
+import { FORM, isMoving, readStates } from './key-list.tsx';
 import { Rotate } from './rotate.tsx';
 import { Rotation } from './rotation.tsx';
 import { Secret } from './secret.tsx';
@@ -60,7 +59,7 @@ export function KeyPage({ id }: { id: string }) {
             />
           ),
         },
-        editingKey(data),
+        editing({ ...FORM, resource: data }),
         deleting('tsigkeys', data, {
           isTyped: state.data?.state !== 'none',
           text: <Consequences base={base} />,

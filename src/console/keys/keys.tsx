@@ -4,7 +4,7 @@ import { Denied, NotLoaded } from '../parts/notices.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { pageOf } from '../router.ts';
 import { may } from '../session.ts';
-import type { ScreenProps } from '../shell/screen-props.ts';
+import type { ScreenProps } from '../router.ts';
 import { KeyList } from './key-list.tsx';
 import { KeyPage } from './key-page.tsx';
 

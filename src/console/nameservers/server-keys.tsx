@@ -1,4 +1,4 @@
-import { isMoving, readStates } from '../keys/key-list.tsx';
+import { isMoving, withStates } from '../keys/key-list.tsx';
 import { useLive } from '../live.ts';
 import { Lines } from '../parts/lines.tsx';
 import { Section } from '../parts/page.tsx';
@@ -36,13 +36,12 @@ export function KeysThere({ server }: { server: NameServer }) {
       const options = { isBackground, signal };
       const { keys, more } = await get<OpeningKeys>(path, options);
       const { deliveries } = await get<Removing>('v2/deliveries?state=removing', options);
-      const ids = keys.map(({ id }) => id);
       // The states are the worst on any name server, so they say nothing about one that has them all.
       const hasAll = server.state === 'live' && server.keys_live === server.keys_wanted;
-      const states = hasAll || ids.length === 0 ? [] : await readStates(ids, options);
-      const known = new Map(states.map(({ id, state }) => [id, { state }]));
       return {
-        keys: keys.map((key) => ({ ...key, ...(hasAll ? DELIVERED : known.get(key.id)) })),
+        keys: hasAll
+          ? keys.map((key) => ({ ...key, ...DELIVERED }))
+          : await withStates(keys, options),
         more,
         removing: deliveries
           .filter(({ name_server: its }) => its === server.name)

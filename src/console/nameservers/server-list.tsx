@@ -1,14 +1,16 @@
 import { useEffect } from 'preact/hooks';
+import { SERVERS } from '../keys/formats.ts';
 import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
 import type { NameServer } from '../resources.ts';
-import { open, pageOf } from '../router.ts';
+import { open, pageOf, type ScreenProps } from '../router.ts';
 import { KeysLine } from './keys-line.tsx';
+import { NewServer } from './new-server.tsx';
+import { ServerPage } from './server-page.tsx';
+import { SetUp } from './set-up.tsx';
 import { titleOf } from './titles.ts';
 
-const DRIVERS = ['bind', 'knot', 'nsd', 'powerdns'].map((name) => [name, titleOf(name)] as const);
-
 const FILTERS: readonly Filter[] = [
-  { parameter: 'driver', label: 'Program', choices: [['', 'Any'], ...DRIVERS] },
+  { parameter: 'driver', label: 'Program', choices: [['', 'Any'], ...SERVERS] },
 ];
 
 const COLUMNS: Columns<NameServer> = [
@@ -28,7 +30,10 @@ const COLUMNS: Columns<NameServer> = [
   ['applied_at', 12],
 ];
 
-export function ServerList() {
+export function NameServers({ path: [id, part] }: ScreenProps) {
+  if (id === 'new') return <NewServer />;
+  if (id !== undefined)
+    return part === 'setup' ? <SetUp key={id} id={id} /> : <ServerPage key={id} id={id} />;
   return (
     <Collection<NameServer>
       collection="nameservers"

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { FieldDefinition, ResourceDefinition } from '../definitions.ts';
+import type { FieldDefinition, ResourceDefinition } from '../resources.ts';
 import { pageOf, query, setQuery } from '../router.ts';
 import { useRows, type ListForm, type Row } from '../rows.ts';
 import { definitionOf, may, wordOf } from '../session.ts';
@@ -56,7 +56,12 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
     () => derive(collection, definition, props),
     [definition, props.filters, props.columns],
   );
-  const list = useRows<T>(collection, pathOf(collection, parameters, filters, always), props.form);
+  // A filter by time keeps its first answer, or the list would begin again each minute.
+  const path = useMemo(
+    () => pathOf(collection, parameters, filters, always),
+    [parameters, filters],
+  );
+  const list = useRows<T>(collection, path, props.form);
   const right = `${collection}:create`;
   const setCreating = (isOn: boolean) => setQuery({ new: isOn ? '1' : '' });
   const newButton = (hasShortcut: boolean) =>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { FieldDefinition } from '../definitions.ts';
+import type { FieldDefinition } from '../resources.ts';
 import { definitionOf, targetOf, wordOf } from '../session.ts';
 import { Algorithm, State } from './states.tsx';
 import { Ago, Reference, References, visible } from './text.tsx';

@@ -1,6 +1,6 @@
 import { h, type ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { FieldDefinition } from '../definitions.ts';
+import type { FieldDefinition } from '../resources.ts';
 import { nameOf } from '../names.ts';
 import { asRequestError, type RequestError } from '../requests.ts';
 import { definitionOf, targetOf } from '../session.ts';

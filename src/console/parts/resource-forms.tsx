@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
-import type { FieldDefinition } from '../definitions.ts';
+import type { FieldDefinition } from '../resources.ts';
 import { forgetName } from '../names.ts';
 import { open, pageOf } from '../router.ts';
 import { request, send } from '../requests.ts';

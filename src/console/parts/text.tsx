@@ -78,6 +78,15 @@ export function timeOf(timestamp: string): number {
   return Date.parse(timestamp.endsWith('Z') ? timestamp : `${timestamp}Z`);
 }
 
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 1440;
+
+/** Returns a time some days ago, in whole minutes, so that the same list has the same address. */
+export function daysAgo(days: number): string {
+  const minute = Math.floor(Date.now() / MINUTE_MS - days * DAY_MINUTES);
+  return new Date(minute * MINUTE_MS).toISOString().slice(0, 19);
+}
+
 const UNITS = [
   ['y', 31_536_000],
   ['mo', 2_592_000],

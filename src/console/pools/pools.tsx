@@ -2,8 +2,7 @@ import { Collection, type Columns } from '../parts/collection.tsx';
 import { CreateResource } from '../parts/resource-forms.tsx';
 import { visible } from '../parts/text.tsx';
 import type { Pool } from '../resources.ts';
-import { open, pageOf } from '../router.ts';
-import type { ScreenProps } from '../shell/screen-props.ts';
+import { open, pageOf, type ScreenProps } from '../router.ts';
 import { FORM, PoolPage } from './pool-page.tsx';
 
 const COLUMNS: Columns<Pool> = [

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { ScreenProps } from './screen-props.ts';
+import type { ScreenProps } from '../router.ts';
 
 export type Screen = readonly [
   /** The first part of the path. */
@@ -10,7 +10,7 @@ export type Screen = readonly [
   load: () => Promise<ComponentType<ScreenProps>>,
 ];
 
-const nameServers = async () => (await import('../nameservers/nameservers.tsx')).NameServers;
+const nameServers = async () => (await import('../nameservers/server-list.tsx')).NameServers;
 
 /** The screens in the order of the navigation. */
 export const SCREENS: readonly Screen[] = [
@@ -20,6 +20,11 @@ export const SCREENS: readonly Screen[] = [
   ['tlds', 'Top-level domains', 'tlds:list', async () => (await import('../tlds/tlds.tsx')).Tlds],
   ['nameservers', 'Name servers', 'nameservers:list', nameServers],
   ['pools', 'Pools', 'pools:list', async () => (await import('../pools/pools.tsx')).Pools],
-  ['tokens', 'Tokens', 'tokens:list', async () => (await import('../tokens/tokens.tsx')).Tokens],
+  [
+    'tokens',
+    'Tokens',
+    'tokens:list',
+    async () => (await import('../tokens/token-list.tsx')).Tokens,
+  ],
   ['audit', 'Audit', 'audit:list', async () => (await import('../audit/audit.tsx')).Audit],
 ];

@@ -7,7 +7,7 @@ import { PageHead } from '../parts/page.tsx';
 import { Name } from '../parts/text.tsx';
 import { Toasts } from '../parts/toasts.tsx';
 import { confirmation } from '../requests.ts';
-import { BASE, isReturning, leftAt, pageOf, parts, SERVICE } from '../router.ts';
+import { BASE, isReturning, leftAt, pageOf, parts, SERVICE, type ScreenProps } from '../router.ts';
 import {
   isExpired,
   isExpiring,
@@ -19,7 +19,6 @@ import {
 } from '../session.ts';
 import { SignInForm } from '../sign-in/sign-in.tsx';
 import { nextTheme, theme } from './preferences.ts';
-import type { ScreenProps } from './screen-props.ts';
 import { SCREENS, type Screen } from './screens.ts';
 import { Shortcuts } from './shortcuts.tsx';
 

@@ -9,9 +9,8 @@ import { count, Names, visible } from '../parts/text.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { RequestError, send } from '../requests.ts';
 import type { Tld } from '../resources.ts';
-import { pageOf } from '../router.ts';
+import { pageOf, type ScreenProps } from '../router.ts';
 import { may, wordOf } from '../session.ts';
-import type { ScreenProps } from '../shell/screen-props.ts';
 import { ImportTlds } from './import.tsx';
 
 export function Tlds({ path: [id] }: ScreenProps) {

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { Checkboxes, type ControlProps } from '../parts/form.tsx';
 import { TextField } from '../parts/inputs.tsx';
 import { CreateResource } from '../parts/resource-forms.tsx';
+import { daysAgo } from '../parts/text.tsx';
 import { open, pageOf, query } from '../router.ts';
 import { NewToken } from './new-token.tsx';
 
@@ -45,7 +46,6 @@ function RolesControl(props: ControlProps) {
   );
 }
 
-const DAY_MS = 86_400_000;
 const PRESETS = [
   ['7', '7 days'],
   ['30', '30 days'],
@@ -54,11 +54,6 @@ const PRESETS = [
   ['', 'Never'],
 ] as const;
 const USUAL = '90';
-
-/** Returns the time some days from now. */
-function inDays(days: string): string {
-  return new Date(Date.now() + Number(days) * DAY_MS).toISOString().slice(0, 19);
-}
 
 /** When the token expires, as a time from now. */
 function ExpiryControl({ describedBy, isInvalid, set }: ControlProps) {
@@ -72,7 +67,7 @@ function ExpiryControl({ describedBy, isInvalid, set }: ControlProps) {
       value={preset}
       onChange={({ currentTarget: { value: chosen } }) => {
         setPreset(chosen);
-        set(chosen === '' ? null : inDays(chosen));
+        set(chosen === '' ? null : daysAgo(-Number(chosen)));
       }}
     >
       {PRESETS.map(([days, label]) => (
@@ -97,7 +92,7 @@ export function CreateToken({ onClose }: { onClose(): void }) {
       collection="tokens"
       order={['name', 'roles', 'project_id', 'expires_at']}
       words={{ expires_at: { required: true } }}
-      values={{ roles: [role], expires_at: inDays(USUAL) }}
+      values={{ roles: [role], expires_at: daysAgo(-Number(USUAL)) }}
       controls={{ roles: RolesControl, expires_at: ExpiryControl }}
       closed={{ heading: 'Limit it to pools, zones, keys or networks', names: LIMITS }}
       onClose={onClose}

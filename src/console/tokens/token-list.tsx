@@ -1,15 +1,9 @@
 import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
-import { Ago, count, timeOf } from '../parts/text.tsx';
+import { count, daysAgo } from '../parts/text.tsx';
 import type { Token } from '../resources.ts';
+import type { ScreenProps } from '../router.ts';
 import { CreateToken } from './token-forms.tsx';
-
-const DAY_MS = 86_400_000;
-
-/** Returns the beginning of the day some days ago, so that the same list has the same address. */
-function daysAgo(days: number): string {
-  const day = Math.floor(Date.now() / DAY_MS) - days;
-  return new Date(day * DAY_MS).toISOString().slice(0, 19);
-}
+import { Expiry, TokenPage } from './token-page.tsx';
 
 const FILTERS: readonly Filter[] = [
   {
@@ -24,17 +18,6 @@ const FILTERS: readonly Filter[] = [
     send: (days) => ({ unused_since: daysAgo(Number(days)) }),
   },
 ];
-
-/** When a token expires, as a warning if that is soon. */
-export function Expiry({ at }: { at: string | null }) {
-  const isSoon = at !== null && timeOf(at) - Date.now() < 14 * DAY_MS;
-  return (
-    <span class={isSoon ? 'warn' : undefined}>
-      {isSoon ? '! ' : ''}
-      <Ago at={at} none="never" />
-    </span>
-  );
-}
 
 const LIMITS = [
   ['pools', 'pool'],
@@ -62,7 +45,8 @@ const COLUMNS: Columns<Token> = [
   ['project_id', 12],
 ];
 
-export function TokenList() {
+export function Tokens({ path: [id] }: ScreenProps) {
+  if (id !== undefined) return <TokenPage key={id} id={id} />;
   return (
     <Collection<Token>
       collection="tokens"

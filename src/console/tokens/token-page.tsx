@@ -2,11 +2,23 @@ import { useLive } from '../live.ts';
 import { Facts } from '../parts/facts.tsx';
 import { deleting } from '../parts/resource-forms.tsx';
 import { ResourcePage } from '../parts/resource-page.tsx';
-import { Reference, visible } from '../parts/text.tsx';
+import { Ago, Reference, timeOf, visible } from '../parts/text.tsx';
 import type { Token } from '../resources.ts';
 import { pageOf } from '../router.ts';
 import { session } from '../session.ts';
-import { Expiry } from './token-list.tsx';
+
+const SOON_MS = 14 * 86_400_000;
+
+/** When a token expires, as a warning if that is soon. */
+export function Expiry({ at }: { at: string | null }) {
+  const isSoon = at !== null && timeOf(at) - Date.now() < SOON_MS;
+  return (
+    <span class={isSoon ? 'warn' : undefined}>
+      {isSoon ? '! ' : ''}
+      <Ago at={at} none="never" />
+    </span>
+  );
+}
 
 /** A token: what it may do, for how long, and who created it. */
 export function TokenPage({ id }: { id: string }) {

@@ -4,9 +4,8 @@ import { Tick } from '../parts/inputs.tsx';
 import { CreateResource } from '../parts/resource-forms.tsx';
 import { DEFAULT_POOL } from '../pools/default-pool.ts';
 import type { Zone } from '../resources.ts';
-import { open, pageOf, query, setQuery } from '../router.ts';
+import { open, pageOf, query, setQuery, type ScreenProps } from '../router.ts';
 import { may, seesAllProjects, session } from '../session.ts';
-import type { ScreenProps } from '../shell/screen-props.ts';
 import { NameCheck } from './name-check.tsx';
 import { FORM, ZonePage } from './zone-page.tsx';
 
