@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { Button } from './parts/button.tsx';
 import { Problem } from './parts/notices.tsx';
 import { startRouter } from './router.ts';
 import { door, readSession, session, startError, startSession, watchSession } from './session.ts';
@@ -15,9 +16,7 @@ function Console() {
         <h1>Tsigil</h1>
         <Problem error={startError.value} />
         <div>
-          <button type="button" class="button" onClick={() => void readSession()}>
-            Try again
-          </button>
+          <Button onClick={() => void readSession()}>Try again</Button>
         </div>
       </main>
     );

@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { State } from '../parts/states.tsx';
 import { List, type Column } from '../parts/table.tsx';
@@ -94,11 +95,7 @@ export function Audit() {
         empty={
           <>
             <h2>No record {path === '' ? 'yet' : 'matches'}</h2>
-            {path === '' ? null : (
-              <button type="button" class="button" onClick={clear}>
-                Clear filters
-              </button>
-            )}
+            {path === '' ? null : <Button onClick={clear}>Clear filters</Button>}
           </>
         }
       />

@@ -1,3 +1,4 @@
+import { Button } from '../parts/button.tsx';
 import { SelectFilter, TextFilter } from '../parts/inputs.tsx';
 import { capitalised, daysAgo, visible } from '../parts/text.tsx';
 import { query, setQuery } from '../router.ts';
@@ -61,13 +62,9 @@ export function AuditFilters() {
       {linked.map((name) => (
         <p class="row small" key={name}>
           Only {name} <bdi class="mono">{visible(query.value.get(name) ?? '')}</bdi>
-          <button
-            type="button"
-            class="button text"
-            onClick={() => setQuery({ [name]: '', record: '' })}
-          >
+          <Button look="text" onClick={() => setQuery({ [name]: '', record: '' })}>
             Remove<span class="hidden"> this filter</span>
-          </button>
+          </Button>
         </p>
       ))}
     </>

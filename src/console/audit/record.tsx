@@ -39,36 +39,31 @@ export function RecordDialog({ record, onClose }: { record: AuditRecord; onClose
   const { request_id: request } = record;
   return (
     <Dialog title={<code>{visible(record.action)}</code>} size="wide" onClose={onClose}>
-      <div class="dialog-body">
-        <Terms
-          rows={[
-            ['Time', `${at.replace('T', ' ')} UTC`],
-            ['Who', <Link page={kind === 'token' ? 'tokens' : undefined} id={actor} name={name} />],
-            ['From', <bdi>{visible(record.source ?? '–')}</bdi>],
-            ['Resource', <Subject record={record} />],
-            ['Outcome', <State state={record.outcome} />],
-            [
-              'Request',
-              request && (
-                <a
-                  class="mono"
-                  href={`${pageOf('audit')}?request_id=${encodeURIComponent(request)}`}
-                >
-                  {visible(request)}
-                </a>
-              ),
-            ],
-            ['Sealed', batch === null ? 'not yet' : `in batch ${batch}, as record ${seq}`],
-            ...further.map(
-              ([member, value]) => [visible(member), <bdi>{shown(value)}</bdi>] as const,
+      <Terms
+        rows={[
+          ['Time', `${at.replace('T', ' ')} UTC`],
+          ['Who', <Link page={kind === 'token' ? 'tokens' : undefined} id={actor} name={name} />],
+          ['From', <bdi>{visible(record.source ?? '–')}</bdi>],
+          ['Resource', <Subject record={record} />],
+          ['Outcome', <State state={record.outcome} />],
+          [
+            'Request',
+            request && (
+              <a class="mono" href={`${pageOf('audit')}?request_id=${encodeURIComponent(request)}`}>
+                {visible(request)}
+              </a>
             ),
-          ]}
-        />
-        {changes.length === 0 ? null : (
-          <Grid label="Changes" heads={['Changed', 'Before', 'After']} rows={changes} />
-        )}
-        <CloseAction onClose={onClose} />
-      </div>
+          ],
+          ['Sealed', batch === null ? 'not yet' : `in batch ${batch}, as record ${seq}`],
+          ...further.map(
+            ([member, value]) => [visible(member), <bdi>{shown(value)}</bdi>] as const,
+          ),
+        ]}
+      />
+      {changes.length === 0 ? null : (
+        <Grid label="Changes" heads={['Changed', 'Before', 'After']} rows={changes} />
+      )}
+      <CloseAction onClose={onClose} />
     </Dialog>
   );
 }

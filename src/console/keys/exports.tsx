@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, TextField } from '../parts/inputs.tsx';
 import { Problem } from '../parts/notices.tsx';
@@ -17,20 +18,17 @@ interface ExportsProps {
 export function Exports({ id, title, onClose }: ExportsProps) {
   return (
     <Dialog title={visible(title)} size="wide" onClose={onClose}>
-      <div class="dialog-body">
-        <p class="muted">
-          Install it on both ends. Each text contains the secret. The audit trail records who saw
-          it.
-        </p>
-        <div class="halves">
-          <Side id={id} side="primary" title="The end that accepts requests" />
-          <Side id={id} side="secondary" title="The end that requests" />
-        </div>
-        <div class="dialog-actions">
-          <button type="button" class="button primary" onClick={onClose}>
-            Done
-          </button>
-        </div>
+      <p class="muted">
+        Install it on both ends. Each text contains the secret. The audit trail records who saw it.
+      </p>
+      <div class="halves">
+        <Side id={id} side="primary" title="The end that accepts requests" />
+        <Side id={id} side="secondary" title="The end that requests" />
+      </div>
+      <div class="dialog-actions">
+        <Button look="primary" onClick={onClose}>
+          Done
+        </Button>
       </div>
     </Dialog>
   );
@@ -85,14 +83,9 @@ function Side({ id, side, title }: SideProps) {
         <Text path={path} title={title} />
       ) : (
         <div>
-          <button
-            type="button"
-            class="button"
-            aria-disabled={needsPrimary && primary === ''}
-            onClick={() => setAsked(path)}
-          >
+          <Button aria-disabled={needsPrimary && primary === ''} onClick={() => setAsked(path)}>
             Show<span class="hidden"> the text for: {title}</span>
-          </button>
+          </Button>
         </div>
       )}
     </section>
@@ -120,9 +113,7 @@ function Text({ path, title }: { path: string; title: string }) {
       </div>
       <div class="row">
         <Copy text={() => text} what="the configuration" />
-        <button type="button" class="button" onClick={() => download('key.txt', text)}>
-          Download
-        </button>
+        <Button onClick={() => download('key.txt', text)}>Download</Button>
       </div>
     </>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { zoneText } from '../../domain/text/dns-name.ts';
 import { nameOf } from '../names.ts';
+import { Button } from '../parts/button.tsx';
 import { Combobox } from '../parts/combobox.tsx';
 import { Grid } from '../parts/grid.tsx';
 import { Changes, Entries, ImportForm, Stage, useComparison } from '../parts/import.tsx';
@@ -221,9 +222,7 @@ function Result({ steps, of, again }: Done & { again(): void }) {
         <a class="button primary" href={pageOf('keys')}>
           Show the keys
         </a>
-        <button type="button" class="button" onClick={again}>
-          Import more
-        </button>
+        <Button onClick={again}>Import more</Button>
       </div>
     </Stage>
   );

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { atOnce } from '../parts/acts.tsx';
+import { Button } from '../parts/button.tsx';
 import { Copy } from '../parts/text.tsx';
 import { send } from '../requests.ts';
 import { may } from '../session.ts';
@@ -62,16 +63,15 @@ export function Secret({ id }: { id: string }) {
       {isShown ? (
         <span class="muted small">
           Hidden in {left} s.{' '}
-          <button
-            type="button"
-            class="button text"
+          <Button
+            look="text"
             onClick={() => {
               setLeft(SHOWN_SECONDS);
               button.current?.focus();
             }}
           >
             Keep showing
-          </button>
+          </Button>
         </span>
       ) : null}
     </div>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useLive } from '../live.ts';
 import { Acts } from '../parts/acts.tsx';
+import { Button } from '../parts/button.tsx';
 import { NotLive } from '../parts/notices.tsx';
 import { PageHead, Reading, Section } from '../parts/page.tsx';
 import { Copy, count, visible } from '../parts/text.tsx';
@@ -68,9 +69,7 @@ function HostSteps({ setup, showAll }: { setup: Setup; showAll(): void }) {
       {more === 0 ? null : (
         <p class="row">
           <span>! {count(more, 'zone')} of the pool have no entries in these texts yet.</span>
-          <button type="button" class="button" onClick={showAll}>
-            Show the entries of all zones
-          </button>
+          <Button onClick={showAll}>Show the entries of all zones</Button>
         </p>
       )}
     </>

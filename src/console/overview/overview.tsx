@@ -1,6 +1,7 @@
 import { useLive } from '../live.ts';
 import { KeysLine } from '../nameservers/keys-line.tsx';
 import { atOnce } from '../parts/acts.tsx';
+import { Button } from '../parts/button.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { NotLive } from '../parts/notices.tsx';
 import { PageHead, Reading } from '../parts/page.tsx';
@@ -75,13 +76,12 @@ function Checklist({ steps }: { steps: readonly Step[] }) {
   const lineOf = ({ text, isDone, href, right }: Step) => {
     const isAllowed = right === undefined || may(right);
     const copied = (
-      <button
-        type="button"
-        class="button text"
+      <Button
+        look="text"
         onClick={() => void atOnce(() => send('v2/encryption/confirm-copy', 'POST'))}
       >
         It is copied
-      </button>
+      </Button>
     );
     if (isDone) return { key: text, ...shown({ state: 'live', text: `${text}: done` }) };
     if (!isAllowed)

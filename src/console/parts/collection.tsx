@@ -4,6 +4,7 @@ import type { FieldDefinition, ResourceDefinition } from '../resources.ts';
 import { pageOf, query, setQuery } from '../router.ts';
 import { useRows, type ListForm, type Row } from '../rows.ts';
 import { definitionOf, may, wordOf } from '../session.ts';
+import { Button } from './button.tsx';
 import { ShownValue } from './facts.tsx';
 import { SelectFilter, TextFilter, type Option } from './inputs.tsx';
 import { Denied } from './notices.tsx';
@@ -66,14 +67,13 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
   const setCreating = (isOn: boolean) => setQuery({ new: isOn ? '1' : '' });
   const newButton = (hasShortcut: boolean) =>
     may(right) ? (
-      <button
-        type="button"
-        class="button primary"
+      <Button
+        look="primary"
         data-shortcut={hasShortcut ? 'c' : undefined}
         onClick={() => setCreating(true)}
       >
         New {singular}
-      </button>
+      </Button>
     ) : (
       <Denied right={right} what={`Creating a ${singular}`} />
     );
@@ -139,13 +139,9 @@ function NoMatch(props: {
             .join(', ')}
         </bdi>
       </p>
-      <button
-        type="button"
-        class="button"
-        onClick={() => setQuery(Object.fromEntries(active.map((name) => [name, ''])))}
-      >
+      <Button onClick={() => setQuery(Object.fromEntries(active.map((name) => [name, ''])))}>
         Clear filters
-      </button>
+      </Button>
     </>
   );
 }

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { asRequestError, type RequestError } from '../requests.ts';
+import { Button } from './button.tsx';
 import { TextField } from './inputs.tsx';
 import { Problem } from './notices.tsx';
+import { useSubmit } from './submit.ts';
 import { visible } from './text.tsx';
 
 interface DialogProps {
@@ -49,7 +50,7 @@ export function Dialog({ title, children, size, onClose }: DialogProps) {
       <h2 id={id} class="dialog-title">
         {title}
       </h2>
-      {children}
+      <div class="dialog-body">{children}</div>
     </dialog>
   );
 }
@@ -58,9 +59,9 @@ export function Dialog({ title, children, size, onClose }: DialogProps) {
 export function CloseAction({ onClose }: { onClose(): void }) {
   return (
     <div class="dialog-actions">
-      <button type="button" class="button" data-first="" onClick={onClose}>
+      <Button data-first="" onClick={onClose}>
         Close
-      </button>
+      </Button>
     </div>
   );
 }
@@ -82,29 +83,14 @@ interface ConfirmProps {
 export function Confirm(props: ConfirmProps) {
   const { title, children, action, isDangerous = true, typed, run, onClose } = props;
   const [text, setText] = useState('');
-  const [error, setError] = useState<RequestError>();
-  const [isBusy, setBusy] = useState(false);
   const isReady = typed === undefined || text.trim() === typed;
+  const { error, isBusy, onSubmit } = useSubmit(async () => {
+    if (isReady) await run(canForce);
+  });
   const canForce = error?.message.includes('Tsigil-Force') === true;
-  const submit = async () => {
-    if (!isReady || isBusy) return;
-    setBusy(true);
-    try {
-      await run(canForce);
-    } catch (failure) {
-      setError(asRequestError(failure));
-      setBusy(false);
-    }
-  };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        class="dialog-body"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <form class="stack" onSubmit={onSubmit}>
         {children}
         {typed === undefined ? null : (
           <TextField
@@ -119,14 +105,9 @@ export function Confirm(props: ConfirmProps) {
         )}
         {error === undefined ? null : <Problem error={error} />}
         <div class="dialog-actions">
-          <button
-            type="button"
-            class="button"
-            data-first={typed === undefined ? '' : undefined}
-            onClick={onClose}
-          >
+          <Button data-first={typed === undefined ? '' : undefined} onClick={onClose}>
             Cancel
-          </button>
+          </Button>
           <button
             type="submit"
             class={`button ${isDangerous ? 'danger' : 'primary'}`}

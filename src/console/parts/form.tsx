@@ -2,11 +2,13 @@ import { h, type ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldDefinition } from '../resources.ts';
 import { nameOf } from '../names.ts';
-import { asRequestError, type RequestError } from '../requests.ts';
+import type { RequestError } from '../requests.ts';
 import { definitionOf, targetOf } from '../session.ts';
+import { Button } from './button.tsx';
 import { Combobox } from './combobox.tsx';
 import { Tick } from './inputs.tsx';
 import { Problem } from './notices.tsx';
+import { useSubmit } from './submit.ts';
 import { Name, type Named } from './text.tsx';
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -40,8 +42,7 @@ export interface FormProps {
 export function Form(props: FormProps) {
   const { collection, fields, action, controls = {}, closed, submit } = props;
   const [values, setValues] = useState<Values>(props.values);
-  const [error, setError] = useState<RequestError>();
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, onSubmit } = useSubmit(() => submit(values));
   const form = useRef<HTMLFormElement>(null);
   const problems = problemsOf(error, definitionOf(collection)?.unique ?? 'name');
   const known = fields.map(({ name }) => name);
@@ -49,20 +50,10 @@ export function Form(props: FormProps) {
     error !== undefined &&
     (problems.size === 0 || [...problems.keys()].some((name) => !known.includes(name)));
 
-  const run = async () => {
-    if (isBusy) return;
-    setBusy(true);
-    setError(undefined);
-    try {
-      await submit(values);
-    } catch (failure) {
-      setError(asRequestError(failure));
-      requestAnimationFrame(() =>
-        form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
-      );
-    }
-    setBusy(false);
-  };
+  useEffect(() => {
+    if (error !== undefined)
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error]);
   const control = (field: FieldDefinition) => (
     <FieldControl
       key={field.name}
@@ -76,15 +67,7 @@ export function Form(props: FormProps) {
   );
   const isClosed = ({ name }: FieldDefinition) => closed?.names.includes(name) === true;
   return (
-    <form
-      ref={form}
-      class="dialog-body"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void run();
-      }}
-    >
+    <form ref={form} class="stack" noValidate onSubmit={onSubmit}>
       {fields.filter((field) => !isClosed(field)).map(control)}
       {closed === undefined || !fields.some(isClosed) ? null : (
         <details open={closed.names.some((name) => problems.has(name))}>
@@ -94,9 +77,7 @@ export function Form(props: FormProps) {
       )}
       {error !== undefined && isElsewhere ? <Problem error={error} /> : null}
       <div class="dialog-actions">
-        <button type="button" class="button" onClick={props.onCancel}>
-          Cancel
-        </button>
+        <Button onClick={props.onCancel}>Cancel</Button>
         <button type="submit" class="button primary" aria-disabled={isBusy}>
           {action}
         </button>
@@ -332,9 +313,7 @@ function ReferencesControl({ field, id, value, describedBy, isInvalid, set }: Co
         onChoose={setNext}
       />
       <div>
-        <button
-          type="button"
-          class="button"
+        <Button
           aria-disabled={next === undefined}
           onClick={() => {
             if (next !== undefined) set([...new Set([...ids, next.id])]);
@@ -342,7 +321,7 @@ function ReferencesControl({ field, id, value, describedBy, isInvalid, set }: Co
           }}
         >
           Add<span class="hidden"> to {field.label}</span>
-        </button>
+        </Button>
       </div>
     </div>
   );

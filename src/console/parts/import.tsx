@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { Confirm } from './dialog.tsx';
+import { TextField } from './inputs.tsx';
 import { Problem } from './notices.tsx';
 
 /** Compares what was pasted with the service. */
@@ -62,26 +64,11 @@ export function ImportForm<T>({ label, hint, comparison, read, children }: Impor
           if (canCompare) void compare(read);
         }}
       >
+        <TextField label={label} hint={hint} rows={10} value={text} set={set} />
         <div class="field">
-          <label for={id}>{label}</label>
-          <textarea
-            id={id}
-            class="input mono"
-            rows={10}
-            spellcheck={false}
-            autocomplete="off"
-            aria-describedby={`${id}-hint`}
-            value={text}
-            onInput={({ currentTarget }) => set(currentTarget.value)}
-          />
-          <p id={`${id}-hint`} class="hint">
-            {hint}
-          </p>
-        </div>
-        <div class="field">
-          <label for={`${id}-file`}>Or a file</label>
+          <label for={id}>Or a file</label>
           <input
-            id={`${id}-file`}
+            id={id}
             type="file"
             onChange={({ currentTarget }) => void currentTarget.files?.[0]?.text().then(set)}
           />
@@ -182,9 +169,9 @@ export function Changes({ totals, changes, question, children, onClose, ...act }
       {children}
       {changes === 0 ? null : (
         <div class="row">
-          <button type="button" class="button primary" onClick={() => setAsking(true)}>
+          <Button look="primary" onClick={() => setAsking(true)}>
             {act.action}…
-          </button>
+          </Button>
         </div>
       )}
       {isAsking ? (

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { h, type ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { query, setQuery } from '../router.ts';
 
@@ -10,27 +10,33 @@ interface TextFieldProps {
   readonly isProse?: boolean;
   /** Whether the key for filters goes here. */
   readonly isFilter?: boolean;
+  readonly isSecret?: boolean;
+  /** How many lines it has. Absent: one. */
+  readonly rows?: number;
   set(value: string): void;
 }
 
-/** A line of text, with its label. */
+/** A text, with its label. */
 export function TextField(props: TextFieldProps) {
-  const { label, value, hint, placeholder, isProse = false, isFilter = false, set } = props;
+  const { label, value, hint, placeholder, rows, set } = props;
+  const { isProse = false, isFilter = false, isSecret = false } = props;
   const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input
-        id={id}
-        class={isProse ? 'input' : 'input mono'}
-        data-filter={isFilter ? '' : undefined}
-        autocomplete="off"
-        spellcheck={false}
-        placeholder={placeholder}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        value={value}
-        onInput={({ currentTarget }) => set(currentTarget.value)}
-      />
+      {h(rows === undefined ? 'input' : 'textarea', {
+        id,
+        rows,
+        class: isProse ? 'input' : 'input mono',
+        type: isSecret ? 'password' : undefined,
+        'data-filter': isFilter ? '' : undefined,
+        autocomplete: isSecret ? 'current-password' : 'off',
+        spellcheck: false,
+        placeholder,
+        'aria-describedby': hint === undefined ? undefined : `${id}-hint`,
+        value,
+        onInput: (event: { currentTarget: { value: string } }) => set(event.currentTarget.value),
+      })}
       {hint === undefined ? null : (
         <p class="hint" id={`${id}-hint`}>
           {hint}

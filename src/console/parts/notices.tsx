@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { RequestError } from '../requests.ts';
 import { pageOf } from '../router.ts';
 import { may, session } from '../session.ts';
+import { Button } from './button.tsx';
 import { visible } from './text.tsx';
 
 /** A failure, with what a person can quote. */
@@ -55,9 +56,7 @@ export function Failure({ error, what, retry }: FailureProps) {
         <b>Could not read {what}.</b> {visible(message)}
       </Problem>
       <div>
-        <button type="button" class="button" onClick={retry}>
-          Try again
-        </button>
+        <Button onClick={retry}>Try again</Button>
       </div>
     </div>
   );
@@ -84,9 +83,9 @@ export function NotLive(props: { error: RequestError | undefined; asOf: number; 
   return (
     <p class="row warn small" role="status">
       <span>! Not live since {new Date(asOf).toLocaleTimeString()}.</span>
-      <button type="button" class="button text" onClick={reload}>
+      <Button look="text" onClick={reload}>
         Retry
-      </button>
+      </Button>
     </p>
   );
 }
@@ -97,9 +96,7 @@ export function NotLoaded() {
     <>
       <p>This could not be loaded: the service was updated, or cannot be reached.</p>
       <div>
-        <button type="button" class="button" onClick={() => location.reload()}>
-          Load again
-        </button>
+        <Button onClick={() => location.reload()}>Load again</Button>
       </div>
     </>
   );

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { isReturning, leftAt, query, setQuery } from '../router.ts';
 import type { Row, Rows } from '../rows.ts';
+import { Button } from './button.tsx';
 import { NotLive } from './notices.tsx';
 import { Reading } from './page.tsx';
 import { countOf } from './text.tsx';
@@ -74,9 +75,7 @@ export function List<T extends Row>(props: ListProps<T>) {
           </table>
           {hasMore ? (
             <div class="more">
-              <button type="button" class="button" onClick={list.more}>
-                Show 100 more
-              </button>
+              <Button onClick={list.more}>Show 100 more</Button>
             </div>
           ) : null}
         </div>

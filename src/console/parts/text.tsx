@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { nameOf } from '../names.ts';
 import { pageOf } from '../router.ts';
 import type { Found } from '../rows.ts';
+import { Button } from './button.tsx';
 import { showToast } from './toasts.tsx';
 
 /** Characters that show nothing, or change the order of what follows them. */
@@ -141,9 +142,9 @@ export function countOf(
 /** A button that copies a text. */
 export function Copy({ text, what }: { text: () => string | Promise<string>; what: string }) {
   return (
-    <button type="button" class="button" onClick={() => void copy(text, what)}>
+    <Button onClick={() => void copy(text, what)}>
       Copy<span class="hidden"> {what}</span>
-    </button>
+    </Button>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Mark } from '../parts/mark.tsx';
 import { Denied, NotLoaded } from '../parts/notices.tsx';
@@ -121,12 +122,12 @@ function Header() {
         </span>
         <span class="muted small">{caller?.roles.join(', ')}</span>
       </div>
-      <button type="button" class="button quiet" onClick={nextTheme}>
+      <Button look="quiet" onClick={nextTheme}>
         Theme: {theme.value}
-      </button>
-      <button type="button" class="button quiet" onClick={() => void signOut()}>
+      </Button>
+      <Button look="quiet" onClick={() => void signOut()}>
         Sign out
-      </button>
+      </Button>
     </header>
   );
 }
@@ -155,16 +156,12 @@ function SessionLayer() {
     const stay = () => void readSession();
     return (
       <Dialog title="Still there?" onClose={stay}>
-        <div class="dialog-body">
-          <p>Your session ends in {secondsLeft.value} s, because nothing was done for a while.</p>
-          <div class="dialog-actions">
-            <button type="button" class="button" onClick={() => void signOut()}>
-              Sign out
-            </button>
-            <button type="button" class="button primary" data-first="" onClick={stay}>
-              Stay signed in
-            </button>
-          </div>
+        <p>Your session ends in {secondsLeft.value} s, because nothing was done for a while.</p>
+        <div class="dialog-actions">
+          <Button onClick={() => void signOut()}>Sign out</Button>
+          <Button look="primary" data-first="" onClick={stay}>
+            Stay signed in
+          </Button>
         </div>
       </Dialog>
     );
@@ -174,21 +171,17 @@ function SessionLayer() {
   const cover = isExpired.value ? ({ size: 'cover' } as const) : {};
   return (
     <Dialog title="Sign in again" {...cover} onClose={cancel}>
-      <div class="dialog-body">
-        <p>
-          {isExpired.value
-            ? 'Your session has ended. Nothing on the page is lost.'
-            : 'You signed in more than 15 minutes ago. Sign in again to continue.'}
-        </p>
-        <SignInForm />
-        {isExpired.value ? null : (
-          <div class="dialog-actions">
-            <button type="button" class="button" onClick={cancel}>
-              Cancel
-            </button>
-          </div>
-        )}
-      </div>
+      <p>
+        {isExpired.value
+          ? 'Your session has ended. Nothing on the page is lost.'
+          : 'You signed in more than 15 minutes ago. Sign in again to continue.'}
+      </p>
+      <SignInForm />
+      {isExpired.value ? null : (
+        <div class="dialog-actions">
+          <Button onClick={cancel}>Cancel</Button>
+        </div>
+      )}
     </Dialog>
   );
 }

@@ -41,17 +41,15 @@ export function Shortcuts() {
   const close = () => (isSheetOpen.value = false);
   return (
     <Dialog title="Keyboard" onClose={close}>
-      <div class="dialog-body">
-        <dl class="facts">
-          {KEYS.map(([key, what]) => [
-            <dt key={what}>{what}</dt>,
-            <dd key={key}>
-              <kbd>{key}</kbd>
-            </dd>,
-          ])}
-        </dl>
-        <CloseAction onClose={close} />
-      </div>
+      <dl class="facts">
+        {KEYS.map(([key, what]) => [
+          <dt key={what}>{what}</dt>,
+          <dd key={key}>
+            <kbd>{key}</kbd>
+          </dd>,
+        ])}
+      </dl>
+      <CloseAction onClose={close} />
     </Dialog>
   );
 }

@@ -1,7 +1,8 @@
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { TextField } from '../parts/inputs.tsx';
 import { Mark } from '../parts/mark.tsx';
 import { Problem } from '../parts/notices.tsx';
-import { asRequestError, type RequestError } from '../requests.ts';
+import { useSubmit } from '../parts/submit.ts';
 import { SERVICE } from '../router.ts';
 import { door, isLinkSpent, session, signIn } from '../session.ts';
 
@@ -45,46 +46,18 @@ export function SignIn() {
 /** Signs in with a token. */
 export function SignInForm() {
   const [token, setToken] = useState('');
-  const [error, setError] = useState<RequestError>();
-  const [isBusy, setBusy] = useState(false);
-  const id = useId();
-  const submit = async () => {
-    if (isBusy) return;
-    setBusy(true);
-    setError(undefined);
-    try {
-      await signIn({ method: 'token', token: token.trim() });
-    } catch (failure) {
-      setError(asRequestError(failure));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { error, isBusy, onSubmit } = useSubmit(() =>
+    signIn({ method: 'token', token: token.trim() }),
+  );
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
-      <div class="field">
-        <label for={id}>Token</label>
-        <input
-          id={id}
-          class="input mono"
-          type="password"
-          autocomplete="current-password"
-          autocapitalize="off"
-          spellcheck={false}
-          aria-describedby={`${id}-hint`}
-          value={token}
-          onInput={(event) => setToken(event.currentTarget.value)}
-        />
-        <p class="hint" id={`${id}-hint`}>
-          It is not stored in this browser.
-        </p>
-      </div>
+    <form class="stack" onSubmit={onSubmit}>
+      <TextField
+        label="Token"
+        hint="It is not stored in this browser."
+        isSecret
+        value={token}
+        set={setToken}
+      />
       {error === undefined ? null : <Problem error={error} />}
       <button type="submit" class="button primary" aria-disabled={isBusy}>
         Sign in

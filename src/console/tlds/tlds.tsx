@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useLive } from '../live.ts';
+import { Button } from '../parts/button.tsx';
 import { Collection, type Columns } from '../parts/collection.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Facts } from '../parts/facts.tsx';
@@ -90,9 +91,7 @@ function TldList() {
           const selected = rows.filter(({ id }) => chosen.has(id));
           if (selected.length === 0) return null;
           return (
-            <button type="button" class="button" onClick={() => setRemoved(selected)}>
-              Remove {selected.length} selected…
-            </button>
+            <Button onClick={() => setRemoved(selected)}>Remove {selected.length} selected…</Button>
           );
         }}
       </Collection>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { copy, download, visible } from '../parts/text.tsx';
 
@@ -15,38 +16,29 @@ export function NewToken(props: { name: string; token: string; onClose(): void }
   };
   return (
     <Dialog title={`Token created: ${visible(name)}`} onClose={close}>
-      <div class="dialog-body">
-        <p>Copy it now. It is not shown again, because the service stores only its hash.</p>
-        <code class="secret">{token}</code>
-        <div class="row">
-          <button
-            type="button"
-            class="button primary"
-            data-first=""
-            onClick={taking(() => void copy(() => token, 'the token'))}
-          >
-            Copy<span class="hidden"> the token</span>
-          </button>
-          <button
-            type="button"
-            class="button"
-            onClick={taking(() =>
-              download(`${name.replace(/[^\w.-]+/g, '-')}.token`, `${token}\n`),
-            )}
-          >
-            Download
-          </button>
-        </div>
-        {mustAsk ? (
-          <p class="alert warn" role="alert">
-            You have not copied the token. Once this is closed, nobody can read it again.
-          </p>
-        ) : null}
-        <div class="dialog-actions">
-          <button type="button" class="button" onClick={close}>
-            {mustAsk ? 'Close without copying' : 'Close'}
-          </button>
-        </div>
+      <p>Copy it now. It is not shown again, because the service stores only its hash.</p>
+      <code class="secret">{token}</code>
+      <div class="row">
+        <Button
+          look="primary"
+          data-first=""
+          onClick={taking(() => void copy(() => token, 'the token'))}
+        >
+          Copy<span class="hidden"> the token</span>
+        </Button>
+        <Button
+          onClick={taking(() => download(`${name.replace(/[^\w.-]+/g, '-')}.token`, `${token}\n`))}
+        >
+          Download
+        </Button>
+      </div>
+      {mustAsk ? (
+        <p class="alert warn" role="alert">
+          You have not copied the token. Once this is closed, nobody can read it again.
+        </p>
+      ) : null}
+      <div class="dialog-actions">
+        <Button onClick={close}>{mustAsk ? 'Close without copying' : 'Close'}</Button>
       </div>
     </Dialog>
   );

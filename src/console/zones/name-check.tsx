@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
 import { asciiForm } from '../../domain/tld-lists/list.ts';
+import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { TextField } from '../parts/inputs.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { Problem } from '../parts/notices.tsx';
 import { count, visible } from '../parts/text.tsx';
@@ -47,28 +49,20 @@ export function NameCheck({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Is this name allowed?" onClose={onClose}>
       <form
-        class="dialog-body"
+        class="stack"
         onSubmit={(event) => {
           event.preventDefault();
           act(() => check(text.split(/[\s,;]+/).filter((name) => name !== '')));
         }}
       >
-        <div class="field">
-          <label for="names-to-check">Names of zones</label>
-          <textarea
-            id="names-to-check"
-            class="input mono"
-            spellcheck={false}
-            placeholder="shop.example.uk"
-            aria-describedby="names-to-check-hint"
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-          <p class="hint" id="names-to-check-hint">
-            Up to 1,000, separated by blanks or lines. Names in Unicode are checked and stored in
-            their ASCII form.
-          </p>
-        </div>
+        <TextField
+          label="Names of zones"
+          hint="Up to 1,000, separated by blanks or lines. Names in Unicode are checked and stored in their ASCII form."
+          placeholder="shop.example.uk"
+          rows={5}
+          value={text}
+          set={setText}
+        />
         {error === undefined ? null : <Problem error={error} />}
         <div role="status">
           {checks === undefined ? null : (
@@ -89,9 +83,7 @@ export function NameCheck({ onClose }: { onClose(): void }) {
             }))}
         />
         <div class="dialog-actions">
-          <button type="button" class="button" onClick={onClose}>
-            Close
-          </button>
+          <Button onClick={onClose}>Close</Button>
           <button type="submit" class="button primary" aria-disabled={text.trim() === ''}>
             Check
           </button>
@@ -122,9 +114,9 @@ function Remedy({ check: { name, rule, message }, add }: { check: Check; add(tld
     <>
       <bdi>{visible(message ?? '')}</bdi>{' '}
       {rule === 'tld_entry' && may('tlds:create') ? (
-        <button type="button" class="button text" onClick={() => add(last)}>
+        <Button look="text" onClick={() => add(last)}>
           {`Add ‘${visible(last)}’ as a top-level domain`}
-        </button>
+        </Button>
       ) : null}
     </>
   );

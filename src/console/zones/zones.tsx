@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
 import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
 import { Tick } from '../parts/inputs.tsx';
 import { CreateResource } from '../parts/resource-forms.tsx';
@@ -56,9 +57,7 @@ function ZoneList() {
             </Tick>
           ) : null}
           {may('zones:create') ? (
-            <button type="button" class="button" onClick={() => setChecking(true)}>
-              Is this name allowed?
-            </button>
+            <Button onClick={() => setChecking(true)}>Is this name allowed?</Button>
           ) : null}
           {isChecking ? <NameCheck onClose={() => setChecking(false)} /> : null}
         </>
