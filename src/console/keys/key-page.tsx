@@ -7,7 +7,7 @@ import { ResourcePage } from '../parts/resource-page.tsx';
 import { Algorithm, State } from '../parts/states.tsx';
 import { Ago, count, Name, References, sentence, visible } from '../parts/text.tsx';
 import type { Deliveries, Grants, Key, KeyState, Lifecycle, Uses } from '../resources.ts';
-import { pageOf, query } from '../router.ts';
+import { query } from '../router.ts';
 import { Consequences } from './consequences.tsx';
 import { Exports } from './exports.tsx';
 import { FORM, isMoving, readStates } from './key-list.tsx';
@@ -32,7 +32,7 @@ export function KeyPage({ id }: { id: string }) {
   if (own?.state === 'retired' && life.data !== undefined)
     return (
       <>
-        <PageHead title={own.name} isName crumb={{ label: 'Keys', href: pageOf('keys') }} />
+        <PageHead title={own.name} isName of="tsigkeys" />
         <Rotation id={id} life={life.data} />
       </>
     );

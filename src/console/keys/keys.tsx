@@ -1,8 +1,6 @@
-import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { Denied, NotLoaded } from '../parts/notices.tsx';
+import { useLoaded } from '../parts/loaded.ts';
+import { Denied } from '../parts/notices.tsx';
 import { PageHead } from '../parts/page.tsx';
-import { pageOf } from '../router.ts';
 import { may } from '../session.ts';
 import type { ScreenProps } from '../router.ts';
 import { KeyList } from './key-list.tsx';
@@ -13,22 +11,17 @@ export function Keys({ path: [id] }: ScreenProps) {
   return id === 'import' ? <Import /> : <KeyPage key={id} id={id} />;
 }
 
-/** The page of the import. It reads configurations with code that no other page needs. */
+/** It reads configurations with code that no other page needs. */
+const loadImport = async () => (await import('./import-keys.tsx')).ImportKeys;
+
 function Import() {
-  const [loaded, setLoaded] = useState<{ readonly Content: ComponentType }>();
-  useEffect(() => {
-    if (!may('tsigkeys:create')) return;
-    import('./import-keys.tsx').then(
-      ({ ImportKeys: Content }) => setLoaded({ Content }),
-      () => setLoaded({ Content: NotLoaded }),
-    );
-  }, []);
+  const Loaded = useLoaded(may('tsigkeys:create') ? loadImport : undefined);
   return (
     <>
-      <PageHead title="Import keys" crumb={{ label: 'Keys', href: pageOf('keys') }} />
+      <PageHead title="Import keys" of="tsigkeys" />
       <div class="stack">
         <Denied right="tsigkeys:create" what="Importing keys" />
-        {loaded === undefined ? null : <loaded.Content />}
+        {Loaded === undefined ? null : <Loaded />}
       </div>
     </>
   );

@@ -1,4 +1,5 @@
-import { Ago, count, sentence } from '../parts/text.tsx';
+import { Lines } from '../parts/lines.tsx';
+import { Ago, count, Link, sentence } from '../parts/text.tsx';
 import type { NameServer } from '../resources.ts';
 
 type Line = Pick<NameServer, 'keys_live' | 'keys_wanted' | 'verified_at' | 'error'>;
@@ -23,5 +24,25 @@ export function KeysLine({ server }: { server: Line }) {
         </span>
       )}
     </>
+  );
+}
+
+type Shown = Line & Pick<NameServer, 'id' | 'name' | 'state'>;
+
+/** Name servers with their states, one a line. */
+export function ServerLines({ servers }: { servers: readonly Shown[] }) {
+  return (
+    <Lines
+      lines={servers.map((server) => ({
+        key: server.id,
+        state: server.state,
+        text: (
+          <>
+            <Link page="nameservers" {...server} /> <span class="muted">{server.state}</span>
+          </>
+        ),
+        detail: <KeysLine server={server} />,
+      }))}
+    />
   );
 }

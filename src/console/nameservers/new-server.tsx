@@ -48,10 +48,9 @@ export function NewServer() {
     const { id } = await send<Created>('v2/nameservers', 'POST', given);
     open(pageOf('nameservers', id, 'setup'), { replace: true });
   };
-  const list = pageOf('nameservers');
   return (
     <>
-      <PageHead title="Add a name server" crumb={{ label: 'Name servers', href: list }} />
+      <PageHead title="Add a name server" of="nameservers" />
       {may('nameservers:create') ? (
         <section class="panel narrow" aria-label="The name server">
           <Form
@@ -61,7 +60,7 @@ export function NewServer() {
             action="Add and show its configuration"
             closed={{ heading: 'More', names: ['rights', 'description'] }}
             submit={submit}
-            onCancel={() => open(list)}
+            onCancel={() => open(pageOf('nameservers'))}
           />
         </section>
       ) : (

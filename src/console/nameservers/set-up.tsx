@@ -17,10 +17,7 @@ export function SetUp({ id }: { id: string }) {
   const setup = useLive<Setup>(`v2/nameservers/${id}/setup${isAll ? '?zones=all' : ''}`);
   return (
     <>
-      <PageHead
-        title={`Set up ${server.data?.name ?? 'a name server'}`}
-        crumb={{ label: 'Name servers', href: pageOf('nameservers') }}
-      >
+      <PageHead title={`Set up ${server.data?.name ?? 'a name server'}`} of="nameservers">
         {server.data === undefined ? null : <Acts acts={[editingServer(server.data)]} />}
         <a class="button" href={pageOf('nameservers', id)}>
           Show the name server

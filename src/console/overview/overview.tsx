@@ -1,11 +1,12 @@
 import { useLive } from '../live.ts';
-import { KeysLine } from '../nameservers/keys-line.tsx';
+import { ServerLines } from '../nameservers/keys-line.tsx';
 import { atOnce } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
+import { Records } from '../parts/history.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { NotLive } from '../parts/notices.tsx';
 import { PageHead, Reading } from '../parts/page.tsx';
-import { Ago, count, Name, relative, sentence, timeOf, visible } from '../parts/text.tsx';
+import { count, relative, sentence, timeOf, visible } from '../parts/text.tsx';
 import { send } from '../requests.ts';
 import type { Status } from '../resources.ts';
 import { pageOf } from '../router.ts';
@@ -139,44 +140,20 @@ function Totals({ status }: { status: Status }) {
 function Servers({ nameservers }: Status) {
   const servers = nameservers?.servers ?? [];
   if (servers.length === 0) return null;
-  const lines = servers.map((server) => ({
-    key: server.id,
-    state: server.state,
-    text: (
-      <>
-        <a href={pageOf('nameservers', server.id)}>
-          <Name text={server.name} />
-        </a>{' '}
-        <span class="muted">{server.state}</span>
-      </>
-    ),
-    detail: <KeysLine server={server} />,
-  }));
   return (
     <section class="panel" aria-label="Name servers">
       <h2>Name servers</h2>
-      <Lines lines={lines} />
+      <ServerLines servers={servers} />
     </section>
   );
 }
 
 function Changes({ changes }: Status) {
   if (changes === null) return null;
-  const lines = changes.map(({ at, actor_name: actor, action, resource_name: name }) => ({
-    key: `${at} ${action}`,
-    state: 'success',
-    text: (
-      <>
-        <Name text={actor} /> {visible(action)} {name === null ? null : <Name text={name} />}
-      </>
-    ),
-    detail: <Ago at={at} />,
-  }));
   return (
     <section class="panel" aria-label="Last changes">
       <h2>Last changes</h2>
-      <Lines lines={lines} />
-      <a href={pageOf('audit')}>All in audit</a>
+      <Records records={changes} />
     </section>
   );
 }

@@ -10,7 +10,7 @@ import { SelectFilter, TextFilter, type Option } from './inputs.tsx';
 import { Denied } from './notices.tsx';
 import { PageHead } from './page.tsx';
 import { List, type Column } from './table.tsx';
-import { capitalised, Name, PAGES, visible } from './text.tsx';
+import { listOf, Name, PAGES, patternOf, visible } from './text.tsx';
 
 /** A choice above a list. Its value is a parameter in the address of the page. */
 export interface Filter {
@@ -27,8 +27,6 @@ export type Columns<T> = readonly (Column<T> | readonly [field: string, width: n
 interface CollectionProps<T extends Row> {
   /** The collection, whose definition gives the words, and further filters and columns. */
   readonly collection: string;
-  /** What the page is called, if that differs from its definition. */
-  readonly title?: string;
   readonly columns: Columns<T>;
   /** The filters of this screen, in the place of those of its definition. */
   readonly filters?: readonly Filter[] | undefined;
@@ -51,8 +49,7 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
   const parameters = query.value;
   const definition = definitionOf(collection);
   const singular = wordOf(collection);
-  const plural = `${singular}s`;
-  const { title = capitalised(plural) } = props;
+  const title = listOf(collection);
   const [filters, columns] = useMemo(
     () => derive(collection, definition, props),
     [definition, props.filters, props.columns],
@@ -105,7 +102,7 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
         empty={
           active.length === 0 ? (
             <>
-              <h2>No {plural} yet</h2>
+              <h2>No {singular}s yet</h2>
               {props.empty}
               <div class="row">{newButton(false)}</div>
             </>
@@ -212,9 +209,8 @@ function pathOf(
   always: Readonly<Record<string, string>>,
 ): string {
   const request = new URLSearchParams(always);
-  // Names of zones end in a dot, which patterns do not have.
-  const text = (parameters.get('q') ?? '').replace(/\.$/, '');
-  if (text !== '') request.set('name', text.includes('*') ? text : `*${text}*`);
+  const text = parameters.get('q') ?? '';
+  if (text !== '') request.set('name', patternOf(text));
   for (const { parameter, choices, send } of filters) {
     const value = parameters.get(parameter) ?? '';
     if (value === '' || !choices.some(([choice]) => choice === value)) continue;

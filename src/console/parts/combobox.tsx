@@ -1,18 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get } from '../requests.ts';
-
-interface Found {
-  readonly id: string;
-  readonly name: string;
-}
+import { patternOf, type Named } from './text.tsx';
 
 interface ComboboxProps {
   readonly collection: string;
   readonly inputId: string;
   readonly describedBy?: string | undefined;
   readonly isInvalid?: boolean;
-  readonly chosen: Found | undefined;
-  onChoose(found: Found | undefined): void;
+  readonly chosen: Named | undefined;
+  onChoose(found: Named | undefined): void;
 }
 
 const SHOWN = 8;
@@ -22,7 +18,7 @@ const TYPING_MS = 150;
 export function Combobox(props: ComboboxProps) {
   const { collection, inputId, chosen, onChoose } = props;
   const [text, setText] = useState(chosen?.name ?? '');
-  const [found, setFound] = useState<readonly Found[]>([]);
+  const [found, setFound] = useState<readonly Named[]>([]);
   const [isUsed, setUsed] = useState(false);
 
   useEffect(() => {
@@ -33,9 +29,9 @@ export function Combobox(props: ComboboxProps) {
     const abort = new AbortController();
     const search = async () => {
       const query = new URLSearchParams({ limit: String(SHOWN), sort_key: 'name' });
-      if (text !== '') query.set('name', text.includes('*') ? text : `*${text.trim()}*`);
+      if (text !== '') query.set('name', patternOf(text));
       const path = `v2/${collection}?${query.toString()}`;
-      const page = await get<Record<string, Found[]>>(path, { signal: abort.signal });
+      const page = await get<Record<string, Named[]>>(path, { signal: abort.signal });
       setFound(page[collection] ?? []);
     };
     // After a failure, the field stays as it is. The service refuses a form without the choice.

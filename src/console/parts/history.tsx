@@ -16,22 +16,37 @@ export function History({ collection, id }: { collection: string; id: string }) 
   return (
     <Section title="History" live={live}>
       {({ records }) => (
-        <>
-          <Lines
-            lines={records.map(({ seq, at, actor_name: actor, action, outcome }) => ({
-              key: String(seq),
-              state: outcome,
-              text: (
-                <>
-                  <Name text={actor} /> {visible(action)}
-                </>
-              ),
-              detail: <Ago at={at} />,
-            }))}
-          />
-          <a href={`${pageOf('audit')}?${filter}`}>All in audit</a>
-        </>
+        <Records
+          records={records.map((record) => ({ ...record, resource_name: null }))}
+          filter={filter}
+        />
       )}
     </Section>
+  );
+}
+
+type Shown = Pick<AuditRecord, 'at' | 'actor_name' | 'action' | 'resource_name'> & {
+  readonly outcome?: string;
+};
+
+/** Entries of the audit trail, and the way to all of them. */
+export function Records(props: { records: readonly Shown[]; filter?: string }) {
+  const { records, filter } = props;
+  return (
+    <>
+      <Lines
+        lines={records.map(({ at, actor_name: actor, action, resource_name: name, outcome }) => ({
+          key: `${at} ${action}`,
+          state: outcome ?? 'success',
+          text: (
+            <>
+              <Name text={actor} /> {visible(action)} {name === null ? null : <Name text={name} />}
+            </>
+          ),
+          detail: <Ago at={at} />,
+        }))}
+      />
+      <a href={pageOf('audit') + (filter === undefined ? '' : `?${filter}`)}>All in audit</a>
+    </>
   );
 }

@@ -1,13 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Live } from '../live.ts';
+import { pageOf } from '../router.ts';
 import { Failure, NotLive } from './notices.tsx';
-import { Later, Name, visible } from './text.tsx';
-
-interface Crumb {
-  readonly label: string;
-  readonly href: string;
-}
+import { Later, listOf, Name, PAGES, visible } from './text.tsx';
 
 interface PageHeadProps {
   readonly title: string;
@@ -15,21 +11,22 @@ interface PageHeadProps {
   readonly isName?: boolean;
   /** The title of the tab, if it differs. */
   readonly tab?: string;
-  readonly crumb?: Crumb | undefined;
+  /** The collection whose list it belongs to. */
+  readonly of?: string;
   readonly children?: ComponentChildren;
 }
 
 /** The heading of a page, with its actions. It sets the title of the tab. */
-export function PageHead({ title, isName = false, tab = title, crumb, children }: PageHeadProps) {
+export function PageHead({ title, isName = false, tab = title, of, children }: PageHeadProps) {
   useEffect(() => {
     document.title = `${visible(tab)} · Tsigil`;
   }, [tab]);
   return (
     <div class="head">
       <div>
-        {crumb === undefined ? null : (
+        {of === undefined ? null : (
           <p class="crumbs">
-            <a href={crumb.href}>{crumb.label}</a>
+            <a href={pageOf(PAGES[of] ?? '')}>{listOf(of)}</a>
             <span aria-hidden="true">/</span>
           </p>
         )}

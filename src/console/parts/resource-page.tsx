@@ -1,12 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import type { Live } from '../live.ts';
-import { pageOf } from '../router.ts';
 import { wordOf } from '../session.ts';
 import { Acts, type Act } from './acts.tsx';
 import { History } from './history.tsx';
 import { NotLive } from './notices.tsx';
 import { PageHead, Reading } from './page.tsx';
-import { capitalised, PAGES } from './text.tsx';
+import { listOf } from './text.tsx';
 
 interface ResourcePageProps<T> {
   readonly collection: string;
@@ -17,7 +16,7 @@ interface ResourcePageProps<T> {
   /** Draws what stands above the columns. */
   children(resource: T): ComponentChildren;
   /** Draws the parts of the page that are read by themselves. The history follows them. */
-  parts(resource: T): ComponentChildren;
+  parts?(resource: T): ComponentChildren;
 }
 
 /** The page of a resource, with what can be done to it. */
@@ -27,14 +26,12 @@ export function ResourcePage<T extends { readonly id: string; readonly name: str
   const { collection, live, opened, acts, children, parts } = props;
   const { data: resource } = live;
   const word = wordOf(collection);
-  const label = capitalised(`${word}s`);
-  const page = PAGES[collection] ?? '';
   return (
     <>
       <PageHead
-        title={resource?.name ?? label}
+        title={resource?.name ?? listOf(collection)}
         isName={resource !== undefined}
-        crumb={{ label, href: pageOf(page) }}
+        of={collection}
       >
         {resource === undefined ? null : <Acts acts={acts(resource)} opened={opened} />}
       </PageHead>
@@ -45,7 +42,7 @@ export function ResourcePage<T extends { readonly id: string; readonly name: str
           <NotLive {...live} />
           {children(resource)}
           <div class="columns">
-            {parts(resource)}
+            {parts?.(resource)}
             <History collection={collection} id={resource.id} />
           </div>
         </div>

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { nameOf } from '../names.ts';
 import { pageOf } from '../router.ts';
 import type { Found } from '../rows.ts';
+import { wordOf } from '../session.ts';
 import { Button } from './button.tsx';
 import { showToast } from './toasts.tsx';
 
@@ -114,6 +115,17 @@ export function Ago({ at, none = '–' }: { at: string | null; none?: string }) 
       {relative(timeOf(at))}
     </time>
   );
+}
+
+/** Returns what people call the list of a collection. */
+export function listOf(collection: string): string {
+  return capitalised(`${wordOf(collection)}s`);
+}
+
+/** Returns the pattern for names with a text. Those of zones end in a dot, which patterns do not have. */
+export function patternOf(text: string): string {
+  const part = text.trim().replace(/\.$/, '');
+  return part.includes('*') ? part : `*${part}*`;
 }
 
 export function capitalised(text: string): string {

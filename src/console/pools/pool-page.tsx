@@ -1,12 +1,11 @@
 import { useLive } from '../live.ts';
-import { KeysLine } from '../nameservers/keys-line.tsx';
+import { ServerLines } from '../nameservers/keys-line.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { LinesControl, type ControlProps } from '../parts/form.tsx';
-import { Lines } from '../parts/lines.tsx';
 import { Section } from '../parts/page.tsx';
 import { deleting, editing } from '../parts/resource-forms.tsx';
 import { ResourcePage } from '../parts/resource-page.tsx';
-import { countOf, Link, Links, type Named, visible } from '../parts/text.tsx';
+import { countOf, Links, type Named, visible } from '../parts/text.tsx';
 import type { NameServer, Pool } from '../resources.ts';
 import { useFirst, type Found } from '../rows.ts';
 import { may, seesAllProjects } from '../session.ts';
@@ -77,7 +76,13 @@ export function PoolPage({ id }: { id: string }) {
         <>
           {may('nameservers:list') ? (
             <Section title="Name servers" live={servers}>
-              {({ rows }) => <Servers servers={rows} />}
+              {({ rows }) =>
+                rows.length === 0 ? (
+                  <p class="muted">None, so its keys are stored here and delivered nowhere.</p>
+                ) : (
+                  <ServerLines servers={rows} />
+                )
+              }
             </Section>
           ) : null}
           {may('tsigkeys:list') ? (
@@ -102,25 +107,6 @@ export function PoolPage({ id }: { id: string }) {
         />
       )}
     </ResourcePage>
-  );
-}
-
-function Servers({ servers }: { servers: readonly NameServer[] }) {
-  if (servers.length === 0)
-    return <p class="muted">None, so its keys are stored here and delivered nowhere.</p>;
-  return (
-    <Lines
-      lines={servers.map((server) => ({
-        key: server.id,
-        state: server.state,
-        text: (
-          <>
-            <Link page="nameservers" {...server} /> <span class="muted">{server.state}</span>
-          </>
-        ),
-        detail: <KeysLine server={server} />,
-      }))}
-    />
   );
 }
 

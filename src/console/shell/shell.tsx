@@ -1,14 +1,14 @@
-import type { ComponentType } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { useLoaded } from '../parts/loaded.ts';
 import { Mark } from '../parts/mark.tsx';
-import { Denied, NotLoaded } from '../parts/notices.tsx';
+import { Denied } from '../parts/notices.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { Name } from '../parts/text.tsx';
 import { Toasts } from '../parts/toasts.tsx';
 import { confirmation } from '../requests.ts';
-import { BASE, isReturning, leftAt, pageOf, parts, SERVICE, type ScreenProps } from '../router.ts';
+import { BASE, isReturning, leftAt, pageOf, parts, SERVICE } from '../router.ts';
 import {
   isExpired,
   isExpiring,
@@ -29,7 +29,7 @@ export function Shell() {
   const screens = SCREENS.filter(([, , right]) => right === undefined || may(right));
   const isAsked = ([page]: Screen) => page === (path[0] ?? '');
   const screen = screens.find(isAsked);
-  const Loaded = useScreen(screen);
+  const Loaded = useLoaded(screen?.[3]);
   const main = useRef<HTMLElement>(null);
   useFocus(main, path.join('/'), Loaded !== undefined);
   return (
@@ -70,8 +70,7 @@ export function Shell() {
           <Header />
           <main id="main" class="main" ref={main} tabIndex={-1}>
             {screen === undefined ? <NotShown screen={SCREENS.find(isAsked)} /> : null}
-            {Loaded === null ? <NotLoaded /> : null}
-            {Loaded ? <Loaded path={path.slice(1)} /> : null}
+            {Loaded !== undefined ? <Loaded path={path.slice(1)} /> : null}
           </main>
         </div>
       </div>
@@ -80,24 +79,6 @@ export function Shell() {
       <SessionLayer />
     </>
   );
-}
-
-/** Returns the content of a screen once it is loaded, or null if that failed. */
-function useScreen(screen: Screen | undefined): ComponentType<ScreenProps> | null | undefined {
-  const [loaded, setLoaded] = useState<readonly [Screen, ComponentType<ScreenProps> | null]>();
-  useEffect(() => {
-    let isWanted = true;
-    const [, , , load] = screen ?? [];
-    void load?.()
-      .catch(() => null)
-      .then((content) => {
-        if (isWanted && screen !== undefined) setLoaded([screen, content]);
-      });
-    return () => {
-      isWanted = false;
-    };
-  }, [screen]);
-  return loaded?.[0] === screen ? loaded?.[1] : undefined;
 }
 
 /** Moves the focus to the heading of a page that the person opened. */

@@ -44,10 +44,7 @@ export function ImportTlds() {
   const { text, plan, stop } = comparison;
   return (
     <>
-      <PageHead
-        title="Import domains"
-        crumb={{ label: 'Top-level domains', href: pageOf('tlds') }}
-      />
+      <PageHead title="Import domains" of="tlds" />
       <div class="stack">
         <Denied right="tlds:create" what="Importing a list" />
         {may('tlds:create') ? (

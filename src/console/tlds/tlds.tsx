@@ -37,7 +37,6 @@ function TldPage({ id }: { id: string }) {
         editing({ collection: 'tlds', resource: tld }),
         deleting('tlds', tld, { isTyped: false, text: CONSEQUENCES }),
       ]}
-      parts={() => null}
     >
       {(tld) => <Facts collection="tlds" resource={tld} />}
     </ResourcePage>

@@ -44,7 +44,6 @@ export function TokenPage({ id }: { id: string }) {
           ),
         }),
       ]}
-      parts={() => null}
     >
       {(token) => (
         <>

@@ -44,7 +44,6 @@ function ZoneList() {
   return (
     <Collection<Zone>
       collection="zones"
-      title={isAll ? 'Zones of all projects' : 'Zones'}
       columns={isAll ? COLUMNS_OF_ALL : COLUMNS}
       filters={may('zones:outside_tlds') ? FILTERS : undefined}
       form={LIST}
