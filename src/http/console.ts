@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompress, gzip } from 'node:zlib';
+import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../domain/model/errors.ts';
 import { isObject } from '../domain/model/field.ts';
@@ -16,15 +16,11 @@ export interface ConsoleFiles {
 
 interface Asset {
   readonly mediaType: string;
-  /** Returns the content in an encoding of `ENCODINGS`, or as it is. */
-  in(encoding: string | undefined): Promise<Buffer>;
+  readonly content: Buffer;
+  compressed(): Promise<Buffer>;
 }
 
-/** The encodings, by their names in HTTP, in the order of preference. */
-const ENCODINGS: Readonly<Record<string, (content: Buffer) => Promise<Buffer>>> = {
-  br: promisify<Buffer, Buffer>(brotliCompress),
-  gzip: promisify<Buffer, Buffer>(gzip),
-};
+const compress = promisify<Buffer, Buffer>(gzip);
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=UTF-8',
@@ -69,16 +65,11 @@ export function readConsole(folder: string): ConsoleFiles | undefined {
 
 function assetOf(path: string): Asset {
   const content = readFileSync(path);
-  const encoded = new Map<string, Promise<Buffer>>();
+  let compressed: Promise<Buffer> | undefined;
   return {
     mediaType: MEDIA_TYPES[extname(path)] ?? 'application/octet-stream',
-    async in(encoding = '') {
-      const encode = ENCODINGS[encoding];
-      if (encode === undefined) return content;
-      const result = encoded.get(encoding) ?? encode(content);
-      encoded.set(encoding, result);
-      return result;
-    },
+    content,
+    compressed: () => (compressed ??= compress(content)),
   };
 }
 
@@ -113,16 +104,13 @@ async function send(
   reply: FastifyReply,
   asset: Asset,
 ): Promise<FastifyReply> {
-  const encoding = encodingOf(request.headers['accept-encoding']);
-  if (encoding !== undefined) reply.header('content-encoding', encoding);
+  const weights = weightsIn(request.headers['accept-encoding'] ?? '');
+  const isCompressed = (weights.get('gzip') ?? 0) > 0;
+  if (isCompressed) reply.header('content-encoding', 'gzip');
   const vary = reply.getHeader('vary');
   reply.header('vary', [vary, 'Accept-Encoding'].filter(Boolean).join(', '));
-  return reply.header('content-type', asset.mediaType).send(await asset.in(encoding));
-}
-
-function encodingOf(accepted: string | string[] | undefined): string | undefined {
-  const weights = weightsIn(String(accepted ?? ''));
-  return Object.keys(ENCODINGS).find((encoding) => (weights.get(encoding) ?? 0) > 0);
+  const body = isCompressed ? await asset.compressed() : asset.content;
+  return reply.header('content-type', asset.mediaType).send(body);
 }
 
 /** Returns whether a caller would rather get a page than JSON: a browser, and no program. */

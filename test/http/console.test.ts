@@ -35,9 +35,8 @@ describe('the console', () => {
   );
 
   test.each([
-    ['br', 'gzip, deflate, br'],
-    ['gzip', 'gzip'],
-    ['gzip', 'br;q=0, gzip'],
+    ['gzip', 'deflate, gzip, br'],
+    [null, 'gzip;q=0, br'],
     [null, 'identity'],
   ])('200 with an asset in the encoding %s for %s, for ever', async (encoding, accepted) => {
     const path = '/console/assets/main-abc.js';
@@ -49,22 +48,14 @@ describe('the console', () => {
     expect(headers.get('vary')).toBe('Accept-Encoding');
   });
 
-  test.each([
-    '/console/assets/other.js',
-    '/console/assets/',
-    '/console/assets/..%2findex.html',
-    '/console/assets/../../package.json',
-  ])('404 or the page, and never a file, for %s', async (path) => {
-    const { status, text } = await service.get(path);
-    if (status === 200) expect(text).toContain('<title>');
-    else expect(status).toBe(404);
-  });
-
-  test('404 for an unknown asset, and never the page', async () => {
-    const { status, headers } = await service.get('/console/assets/other.js');
-    expect(status).toBe(404);
-    expect(headers.get('cache-control')).toBe('no-store');
-  });
+  test.each(['other.js', '..%2findex.html'])(
+    '404 for an unknown asset, and never the page or another file: %s',
+    async (name) => {
+      const { status, headers } = await service.get(`/console/assets/${name}`);
+      expect(status).toBe(404);
+      expect(headers.get('cache-control')).toBe('no-store');
+    },
+  );
 
   test('302 from / for a browser, and the versions for every program', async () => {
     const browser = await fetch(`${service.url}/`, {
