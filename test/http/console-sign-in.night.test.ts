@@ -68,25 +68,6 @@ describe('a session of the console', () => {
     expect((await browser.call('GET', '/v2/tlds')).status).toBe(200);
   });
 
-  test('401 for the cookie from the page of an allowed origin', async () => {
-    const origin = 'https://portal.example';
-    const allowing = await startTestService({ TSIGIL_CORS_ALLOWED_ORIGINS: `["${origin}"]` });
-    const browser = await signIn(allowing);
-    const response = await browser.call('GET', '/v2/tlds', undefined, {
-      origin,
-      'sec-fetch-site': 'cross-site',
-    });
-    expect(response.headers.get('access-control-allow-credentials')).toBe('true');
-    expect(response.status).toBe(401);
-    const login = { method: 'token', token: allowing.token };
-    const opened = await allowing.post('/console/session', login, {
-      ...SAME_ORIGIN,
-      origin,
-      'sec-fetch-site': 'cross-site',
-    });
-    expect([opened.status, opened.headers.get('set-cookie')]).toEqual([401, null]);
-  });
-
   test('401 with the reason, and no cookie, for a sign-in without TLS at a public name', async () => {
     const proxied = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
     const at = (scheme: string) =>
