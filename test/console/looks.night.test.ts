@@ -5,6 +5,7 @@ import { bind } from '../harness/brands/bind.ts';
 import {
   expectAccessible,
   hasChromium,
+  LOOKS,
   openConsole,
   shoot,
   signInOn,
@@ -56,11 +57,6 @@ const VIEWS: readonly View[] = [
     name: 'keys',
     path: 'keys',
     ready: (page) => page.getByText('delivered').first().waitFor(),
-  },
-  {
-    name: 'keys-filtered',
-    path: 'keys?q=nowhere',
-    ready: (page) => page.getByText('No key matches').waitFor(),
   },
   {
     name: 'key-import',
@@ -245,16 +241,9 @@ const TOKENS = [
   ],
 ] as const;
 
-const LOOKS = [
-  ['light', { colorScheme: 'light' }],
-  ['dark', { colorScheme: 'dark' }],
-  ['phone', { colorScheme: 'light', viewport: { width: 390, height: 844 } }],
-] as const;
-
 /** The views without secrets and without events, whose order differs. */
 const LASTING = [
   'keys',
-  'keys-filtered',
   'key-import',
   'new-key',
   'zones',

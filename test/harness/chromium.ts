@@ -30,6 +30,13 @@ const { CHROMIUM } = process.env;
 const PROGRAMS = CHROMIUM === undefined ? ['chromium-headless-shell', 'chromium'] : [CHROMIUM];
 const SHOTS = join(import.meta.dirname, '../../var/console');
 
+/** How every screen is looked at. */
+export const LOOKS: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
+  ['light', { colorScheme: 'light' }],
+  ['dark', { colorScheme: 'dark' }],
+  ['phone', { colorScheme: 'light', viewport: { width: 390, height: 844 } }],
+];
+
 /** The rules that every screen meets: WCAG 2.2 AA, and best practice. */
 const RULES = [...['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], 'best-practice'];
 
