@@ -3,13 +3,7 @@ import { titleOf } from '../../src/console/nameservers/titles.ts';
 import { BRANDS } from '../../src/domain/brands/brands.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { consolePages, expectAccessible, hasChromium } from '../harness/chromium.ts';
-import {
-  createKey,
-  delivering,
-  shownServer,
-  startDeliveryServer,
-  untilLive,
-} from '../harness/delivery.ts';
+import { createKey, delivering, startDeliveryServer, untilLive } from '../harness/delivery.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
@@ -224,15 +218,5 @@ describe.skipIf(!isReady)('keys and name servers in the console', () => {
     await dialog.getByRole('button', { name: 'Delete name server' }).click();
     await page.getByRole('heading', { name: 'Name servers' }).waitFor();
     await expectAccessible(page);
-  });
-
-  test('without the rights, the page says which are needed', async () => {
-    const { body } = await service.post('/v2/tokens', { name: 'watcher', roles: ['keymanager'] });
-    const opened = await enterWith(String(body.token), 'nameservers');
-    await opened.page.getByText('needs the right nameservers:create').first().waitFor();
-    const { id } = await shownServer(service);
-    await opened.open(`nameservers/${id}`);
-    await opened.page.getByText('needs the right nameservers:update').first().waitFor();
-    expect(await opened.page.getByRole('button', { name: 'Reconcile now' }).count()).toBe(0);
   });
 });

@@ -1,45 +1,15 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { consolePages, hasChromium, signInOn } from '../harness/chromium.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { consolePages, hasChromium } from '../harness/chromium.ts';
 import { hasPublicSuffixList, PUBLIC_SUFFIX_LIST } from '../harness/public-suffix-list.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 describe.skipIf(!hasChromium())('the import of top-level domains', () => {
   let service: TestService;
-  const { start, enter, openNew } = consolePages();
-  const bulk = (tlds: readonly object[]) => service.post('/v2/tlds/bulk', { replace: true, tlds });
-  const entries = async () => {
-    const { body } = await service.get('/v2/tlds?limit=1000&sort_key=name');
-    return (body.tlds as { name: string; description: string | null }[]).map(
-      ({ name, description }) => [name, description],
-    );
-  };
+  const { start, enter } = consolePages();
 
   beforeAll(async () => {
     service = await startTestService();
     await start(service);
-  });
-  beforeEach(async () => {
-    await bulk([{ name: 'kept' }, { name: 'test', description: 'For "tests", here' }]);
-  });
-
-  test('applies the lines that are not refused', async () => {
-    const { page } = await enter('tlds/import');
-    await page
-      .getByLabel('List', { exact: true })
-      .fill('test,Changed\nnot good\nnew,"A\ncompany"\nbücher\nnew\n-bad\n');
-    await page.getByLabel('Remove the entries').check();
-    await page.getByRole('button', { name: 'Show what would change' }).click();
-    const changes = page.getByRole('region', { name: 'What would change' });
-    await changes.getByRole('button', { name: 'Apply 4 changes…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Apply 4 changes?' });
-    await dialog.getByLabel(/^Type/).fill('4');
-    await dialog.getByRole('button', { name: 'Apply 4 changes' }).click();
-    await page.getByText('4 changes applied').waitFor();
-    expect(await entries()).toEqual([
-      ['new', 'A\ncompany'],
-      ['test', 'Changed'],
-      ['xn--bcher-kva', null],
-    ]);
   });
 
   test('a text that is no list changes nothing', async () => {
@@ -62,15 +32,6 @@ describe.skipIf(!hasChromium())('the import of top-level domains', () => {
     await page.getByText('Read as').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Show what would change' }).click();
     await page.getByRole('alert').getByText('20000').waitFor();
-  });
-
-  test('a caller who may only read entries learns which right is missing', async () => {
-    const opened = await openNew();
-    const { body } = await service.post('/v2/tokens', { name: 'looker', roles: ['auditor'] });
-    await signInOn(opened, String(body.token));
-    await opened.open('tlds/import');
-    await opened.page.getByText('Importing a list needs the right tlds:create').waitFor();
-    expect(await opened.page.getByRole('button', { name: 'Show what' }).count()).toBe(0);
   });
 
   test.runIf(hasPublicSuffixList())('imports the Public Suffix List', async () => {

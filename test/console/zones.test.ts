@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium())('zones, top-level domains and pools in the conso
     await page.getByText('1 top-level domain', { exact: true }).waitFor();
   });
 
-  test('an import says what it would change and refuses, and changes nothing yet', async () => {
+  test('an import says what it would change and refuses, and changes it after its number is typed', async () => {
     const listed = { name: 'test', description: 'For "tests", here' };
     await allowOnly({ name: 'kept' }, listed);
     const { page } = await enter('tlds');
@@ -85,6 +85,16 @@ describe.skipIf(!hasChromium())('zones, top-level domains and pools in the conso
     await expectAccessible(page);
     const { body } = await service.get('/v2/tlds?sort_key=name');
     expect(body.tlds).toMatchObject([{ name: 'kept' }, listed]);
+    await changes.getByRole('button', { name: 'Apply 4 changes…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Apply 4 changes?' });
+    await dialog.getByLabel(/^Type/).fill('4');
+    await dialog.getByRole('button', { name: 'Apply 4 changes' }).click();
+    await page.getByText('4 changes applied').waitFor();
+    expect((await service.get('/v2/tlds?sort_key=name')).body.tlds).toMatchObject([
+      { name: 'new', description: 'A\ncompany' },
+      { name: 'test', description: 'Changed' },
+      { name: 'xn--bcher-kva', description: null },
+    ]);
   });
 
   test('names are checked, those in Unicode beside their ASCII form, and a missing entry is added from the answer', async () => {
