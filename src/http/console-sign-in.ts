@@ -70,7 +70,11 @@ export function createSignIn(
       if (!isSameOrigin(request) || cookieFor(request.base) === undefined)
         throw new ServiceError('sign_in_failed');
       // Pages of others, which never get here, must not use up the attempts of a person.
-      limit(attempts.take(addressGroup(request.address ?? 'unknown')));
+      const wait = attempts.take(addressGroup(request.address ?? 'unknown'));
+      if (wait > 0)
+        throw new ServiceError('too_many_requests', 'Too many sign-ins. Wait before the next', {
+          retryAfterSeconds: Math.ceil(wait),
+        });
       return await open(request, await prove(request, sessions), sessions);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'sign_in_failed')
@@ -127,11 +131,4 @@ function open(
 function secondsLeft({ caller: { expiresAt }, credential }: Proof, now: string): number {
   if (credential.kind !== 'keystone' || expiresAt == null) return Infinity;
   return Math.max(0, Math.floor((millisecondsOf(expiresAt) - millisecondsOf(now)) / 1000));
-}
-
-function limit(wait: number): void {
-  if (wait > 0)
-    throw new ServiceError('too_many_requests', 'Too many sign-ins. Wait before the next', {
-      retryAfterSeconds: Math.ceil(wait),
-    });
 }

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { Button } from '../parts/button.tsx';
+import { NoMatch } from '../parts/collection.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { State } from '../parts/states.tsx';
 import { List, type Column } from '../parts/table.tsx';
@@ -81,8 +81,6 @@ export function Audit() {
   const columns = useMemo(() => columnsOf(present), [present]);
   const list = useRows<Row>('audit', `v2/audit?${path}`, LIST);
   const shown = list.rows.find(({ id }) => id === parameters.get('record'));
-  const clear = () =>
-    setQuery(Object.fromEntries([...parameters.keys()].map((name) => [name, ''])));
   return (
     <>
       <PageHead title="Audit" />
@@ -93,10 +91,11 @@ export function Audit() {
         word="record"
         columns={columns}
         empty={
-          <>
-            <h2>No record {path === '' ? 'yet' : 'matches'}</h2>
-            {path === '' ? null : <Button onClick={clear}>Clear filters</Button>}
-          </>
+          path === '' ? (
+            <h2>No record yet</h2>
+          ) : (
+            <NoMatch singular="record" active={[...filters.keys()]} />
+          )
         }
       />
       {shown === undefined ? null : (

@@ -74,8 +74,11 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
     ) : (
       <Denied right={right} what={`Creating a ${singular}`} />
     );
-  const labels = new Map(filters.map((each) => [each.parameter, each.label.toLowerCase()]));
-  const active = ['q', ...labels.keys()].filter((name) => parameters.has(name));
+  const labels = new Map([
+    ['q', 'name'],
+    ...filters.map((each) => [each.parameter, each.label.toLowerCase()] as const),
+  ]);
+  const active = [...labels.keys()].filter((name) => parameters.has(name));
   return (
     <>
       <PageHead title={title}>
@@ -118,13 +121,16 @@ export function Collection<T extends Row>(props: CollectionProps<T>) {
   );
 }
 
+interface NoMatchProps {
+  readonly singular: string;
+  /** What filters are called, by their parameters, if that differs. */
+  readonly labels?: ReadonlyMap<string, string>;
+  readonly active: readonly string[];
+}
+
 /** What stands in the place of the rows that no filter lets pass, with the way back. */
-function NoMatch(props: {
-  singular: string;
-  labels: ReadonlyMap<string, string>;
-  active: readonly string[];
-}) {
-  const { singular, labels, active } = props;
+export function NoMatch(props: NoMatchProps) {
+  const { singular, active } = props;
   const { value: parameters } = query;
   return (
     <>
@@ -132,7 +138,10 @@ function NoMatch(props: {
       <p class="muted">
         <bdi>
           {active
-            .map((name) => `${labels.get(name) ?? 'name'} “${visible(parameters.get(name) ?? '')}”`)
+            .map(
+              (name) =>
+                `${props.labels?.get(name) ?? name} “${visible(parameters.get(name) ?? '')}”`,
+            )
             .join(', ')}
         </bdi>
       </p>

@@ -85,20 +85,7 @@ export function ImportForm<T>({ label, hint, comparison, read, children }: Impor
   );
 }
 
-export type Total = readonly [number: number, word: string, isWarning?: boolean];
-
-/** What an import does, in numbers. */
-export function Totals({ totals }: { totals: readonly Total[] }) {
-  return (
-    <p class="totals">
-      {totals.map(([number, word, isWarning]) => (
-        <span key={word} class={number > 0 && isWarning ? 'warn' : undefined}>
-          <b>{number.toLocaleString('en')}</b> {word}
-        </span>
-      ))}
-    </p>
-  );
-}
+type Total = readonly [number: number, word: string, isWarning?: boolean];
 
 const SHOWN = 100;
 
@@ -165,7 +152,13 @@ export function Changes({ totals, changes, question, children, onClose, ...act }
       title={changes === 0 ? 'Nothing would change' : 'What would change'}
       label="What would change"
     >
-      <Totals totals={totals} />
+      <p class="totals">
+        {totals.map(([number, word, isWarning]) => (
+          <span key={word} class={number > 0 && isWarning ? 'warn' : undefined}>
+            <b>{number.toLocaleString('en')}</b> {word}
+          </span>
+        ))}
+      </p>
       {children}
       {changes === 0 ? null : (
         <div class="row">
