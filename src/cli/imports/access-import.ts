@@ -16,8 +16,13 @@ import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
-import { zonesOf } from './grants-and-zones.ts';
-import { poolZoneItems, type ImportedGrants, type KeyImport, type Step } from './key-import.ts';
+import {
+  poolZoneItems,
+  zonesOf,
+  type ImportedGrants,
+  type KeyImport,
+  type Step,
+} from './key-import.ts';
 
 /** What the configuration of a name server means for the keys of an import. */
 export interface AccessPlan extends ImportedGrants {

@@ -20,7 +20,7 @@ import type { Kind, Outcome, Report } from '../output/import-report.ts';
 import { plainCell } from '../output/output.ts';
 import { keyOf } from '../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../service/resource-requests.ts';
-import { ACCEPTED_BYTES, jsonBytes } from './batches.ts';
+import { ACCEPTED_BYTES, jsonBytes } from './request-size.ts';
 
 interface UsableKey {
   readonly key: Key;
@@ -241,6 +241,11 @@ export async function poolZones(
   poolId: string,
 ): Promise<string[] | undefined> {
   return (await poolZoneItems(connection, poolId))?.map(({ name }) => String(name));
+}
+
+/** Returns all zones that the caller may see. */
+export function zonesOf(connection: Connection): Promise<Item[]> {
+  return readEverywhere(connection, (from) => listItems(from, zone, []));
 }
 
 /** Returns the zones of a pool, as `poolZones` does. */

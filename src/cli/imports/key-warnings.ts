@@ -9,9 +9,8 @@ import { firstOf } from '../../domain/text/first-of.ts';
 import type { Connection } from '../service/client.ts';
 import { CommandError } from '../output/command-error.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
-import { zonesOf } from './grants-and-zones.ts';
 import type { KeySource } from './key-file.ts';
-import { definedKeys, type KeyImport } from './key-import.ts';
+import { definedKeys, zonesOf, type KeyImport } from './key-import.ts';
 
 /**
  * The number of name servers that may have a key without a warning. A key is meant for one pair of

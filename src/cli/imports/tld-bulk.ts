@@ -8,7 +8,7 @@ import { callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { quote, type Report } from '../output/import-report.ts';
 import { refusedEntries, type ListEntry } from '../../domain/tld-lists/list.ts';
-import { batchesOf, jsonBytes } from './batches.ts';
+import { jsonBytes } from './request-size.ts';
 
 export interface BulkFlags {
   readonly dryRun: boolean;
@@ -67,9 +67,20 @@ function addOutcomes(
   for (const { name } of removed) report.add('removed', name);
 }
 
-/** Divides entries into batches of at most 1,000. */
-export function entryBatches(entries: readonly ListEntry[]): Generator<ListEntry[]> {
-  return batchesOf(entries, BATCH, bodyOf);
+/** Divides entries into batches for one request each. */
+export function* entryBatches(entries: readonly ListEntry[]): Generator<ListEntry[]> {
+  let batch: ListEntry[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const size = jsonBytes(bodyOf(entry));
+    if (batch.length === BATCH.items || (batch.length > 0 && bytes + size > BATCH.bytes)) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(entry);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** Throws `CommandError` if the entries do not fit in one request. */
@@ -84,5 +95,5 @@ export function assertOneRequest(entries: readonly ListEntry[]): void {
 }
 
 function bodyOf({ name, description }: ListEntry): object {
-  return { name, ...(description === undefined ? {} : { description }) };
+  return { name, description };
 }

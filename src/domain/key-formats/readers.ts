@@ -14,7 +14,8 @@ const OF_BIND: IncludeRules = {
   skipsFolders: false,
 };
 
-const READERS: Readonly<Record<ImportFormat, KeyReader>> = {
+/** Every import format, by name. */
+export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = {
   bind: {
     source: 'BIND key clauses (tsig-keygen, named.conf)',
     includes: OF_BIND,
@@ -45,7 +46,4 @@ const READERS: Readonly<Record<ImportFormat, KeyReader>> = {
     includes: OF_BIND,
     read: readDhcpdClauses,
   },
-};
-
-/** Every import format, by name. */
-export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = READERS;
+} satisfies Readonly<Record<ImportFormat, KeyReader>>;

@@ -26,12 +26,12 @@ import {
   type AccessPlan,
 } from '../../imports/access-import.ts';
 import { FILE_FORMATS, readKeyFile, type KeySource } from '../../imports/key-file.ts';
-import { zonesOf } from '../../imports/grants-and-zones.ts';
 import {
   describeReach,
   performImport,
   planImport,
   withScope,
+  zonesOf,
   type Step,
 } from '../../imports/key-import.ts';
 import { importFindings } from '../../imports/key-warnings.ts';

@@ -1,11 +1,11 @@
 import { parseDnsAddress } from '../../../domain/text/dns-address.ts';
+import { KEY_GRANTS } from '../../../domain/resources/grants.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
 import { pool as poolType } from '../../../domain/resources/pool.ts';
 import { zone as zoneType } from '../../../domain/resources/zone.ts';
 import type { Server } from '../../flags/name-servers.ts';
-import { grantsOf } from '../../imports/grants-and-zones.ts';
 import { CommandError } from '../../output/command-error.ts';
-import { call, type Connection } from '../../service/client.ts';
+import { call, callFor, type Connection } from '../../service/client.ts';
 import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
 import type { ServiceKey } from '../../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../../service/resource-requests.ts';
@@ -68,7 +68,8 @@ async function grantedZone(
   zone: string | undefined,
 ): Promise<string | undefined> {
   if (zone !== undefined) return undefined;
-  const grants = (await grantsOf(connection, [{ id }])).get(id) ?? [];
+  const path = `/v2/tsigkeys/${id}/grants`;
+  const grants = (await ifExists(callFor(KEY_GRANTS, connection, 'GET', path)))?.grants ?? [];
   if (grants.some(({ zones }) => zones === 'all')) return undefined;
   return grants.flatMap(({ zones }) => zones)[0];
 }
@@ -102,11 +103,12 @@ function createZones(connection: Connection) {
   };
 }
 
-async function ifExists(response: Promise<Item>): Promise<Item | undefined> {
+/** Returns a response, or undefined if the service does not have what it is about. */
+async function ifExists<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;
   } catch (error) {
-    if (error instanceof CommandError && error.status === 404) return undefined;
+    if (error instanceof CommandError && [404, 405].includes(error.status ?? 0)) return undefined;
     throw error;
   }
 }
