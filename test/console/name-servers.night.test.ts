@@ -173,6 +173,7 @@ describe.skipIf(!hasChromium() || !powerdns.isInstalled())(
       const facts = page.getByRole('region', { name: 'The name server' });
       const unknown = facts.getByRole('definition').filter({ hasText: powerdns.foreign });
       await unknown.filter({ hasText: 'newer' }).waitFor();
+      await page.close(); // It would go on reading.
       await service.close();
     });
   },
