@@ -62,6 +62,18 @@ export interface Service {
   close(): Promise<void>;
 }
 
+const MIB = 1024 * 1024;
+
+/** What requests and responses may hold in memory, in bytes. */
+export const BYTE_LIMITS = {
+  /** Of request bodies above 64 KiB. One caller may use a quarter, and at least one body. */
+  maxBodyBytesInFlight: 32 * MIB,
+  /** Of responses above 64 KiB that callers have not read yet. One caller may use a quarter. */
+  maxUnsentBytes: 64 * MIB,
+  /** Of the items of a page, which ends before the item that would exceed it. */
+  maxPageBytes: MIB,
+};
+
 /** The dependencies of a service. Tests may replace the optional dependencies. */
 export interface ServiceDependencies {
   readonly log: Log;
@@ -80,6 +92,7 @@ export interface ServiceDependencies {
   readonly consoleFolder?: string;
   /** How often rotations of keys are looked at, and how long a use of a key counts as recent. */
   readonly rotations?: Partial<Rotations> & { readonly intervalMs?: number };
+  readonly byteLimits?: Partial<typeof BYTE_LIMITS>;
 }
 
 const FEW_FILES =
@@ -197,7 +210,8 @@ export async function startService(
         );
       },
     };
-    const settings = liveSettings(config, lasting);
+    const byteLimits = { ...BYTE_LIMITS, ...dependencies.byteLimits };
+    const settings = liveSettings(config, lasting, byteLimits);
     let rotating = settings.dependencies;
     const rotations = runRotations({
       database,
@@ -248,6 +262,7 @@ export async function startService(
     const publicUrl = config.publicUrl?.replace(/\/+$/, '');
     const { app, change, hasConsole } = createServer({
       ...config.api,
+      ...byteLimits,
       ...limits,
       ...settings,
       metrics,
@@ -314,7 +329,7 @@ export async function startService(
       change(next, certificate) {
         if (certificate !== undefined) changeCertificate(app.server, certificate);
         authentication.changeAdminToken(next.adminToken);
-        const changed = liveSettings(next, lasting);
+        const changed = liveSettings(next, lasting, byteLimits);
         rotating = changed.dependencies;
         change(changed);
         ({ stopGraceSeconds, audit } = next);
@@ -373,7 +388,11 @@ function insufficientRightsStatus({
 type LastingDependencies = Omit<ActionDependencies, 'policy' | 'settings'>;
 
 /** Returns the settings of the HTTP server that may change while the server runs. */
-export function liveSettings(config: Config, lasting: LastingDependencies): LiveSettings {
+export function liveSettings(
+  config: Config,
+  lasting: LastingDependencies,
+  { maxPageBytes } = BYTE_LIMITS,
+): LiveSettings {
   return {
     dependencies: {
       ...lasting,
@@ -389,7 +408,7 @@ export function liveSettings(config: Config, lasting: LastingDependencies): Live
           config.adminToken !== undefined || config.auth.method.includes('keystone'),
         ownTokens: config.auth.method.includes('tokens'),
         keystoneTokenDays: config.auth.keystone.maxTokenDays,
-        maxPageBytes: config.api.maxPageBytes,
+        maxPageBytes,
         sessionIdleSeconds: config.console.idleSeconds,
         confirmReveal: config.console.confirmReveal,
         overlapSeconds: config.tsigkeys.overlapSeconds,

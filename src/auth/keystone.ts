@@ -18,7 +18,6 @@ export interface KeystoneSettings extends KeystoneCredentials {
   readonly caFile: string | undefined;
   readonly timeoutSeconds: number;
   readonly cacheSeconds: number;
-  readonly cacheEntries: number;
 }
 
 /** The outcome of a token validation. */
@@ -38,6 +37,9 @@ export interface KeystoneObserver {
  */
 const REFUSAL_SECONDS = 10;
 
+/** The maximum number of cached results of each kind. */
+const CACHE_ENTRIES = 10_000;
+
 /** A Keystone token from any token provider: only characters that are safe in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
@@ -50,7 +52,7 @@ const REFUSED = {};
  * invalid tokens cannot evict valid tokens. Throws if the CA file cannot be read.
  */
 export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObserver): Method {
-  const { url = '', caFile, timeoutSeconds, cacheSeconds, cacheEntries } = settings;
+  const { url = '', caFile, timeoutSeconds, cacheSeconds } = settings;
   const seconds = () => performance.now() / 1000;
   const api = createKeystoneApi(url, {
     ca: caFile === undefined ? undefined : readFileSync(caFile, 'utf8'),
@@ -60,8 +62,8 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
     observer,
     seconds,
   );
-  const callers = createCache<Caller>(cacheEntries, seconds);
-  const refusals = createCache<typeof REFUSED>(cacheEntries, seconds);
+  const callers = createCache<Caller>(CACHE_ENTRIES, seconds);
+  const refusals = createCache<typeof REFUSED>(CACHE_ENTRIES, seconds);
   const pending = new Map<string, Promise<Caller | undefined>>();
 
   const validateAndCache = async (token: string, key: string): Promise<Caller | undefined> => {

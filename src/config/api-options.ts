@@ -5,7 +5,6 @@ import { option } from './option.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-const GIB = 1024 * MIB;
 
 /** The settings of the HTTP API: limits, CORS, access to metrics, and rate limits. */
 export const API_SECTIONS = {
@@ -25,15 +24,6 @@ export const API_SECTIONS = {
       meaning:
         'The maximum size of a request body, in bytes. Lists of TLD entries may always have 2 MiB.',
     }),
-    maxBodyBytesInFlight: option(integer(MIB, 16 * GIB), {
-      default: 32 * MIB,
-      meaning:
-        'How many bytes of request bodies above 64 KiB may be in memory at once. Further requests wait. One caller may use a quarter of this limit, and always at least one body of the maximum size.',
-    }),
-    maxHeaderBytes: option(integer(KIB, MIB), {
-      default: 16 * KIB,
-      meaning: 'The maximum size of the request line and headers, in bytes.',
-    }),
     requestTimeoutSeconds: option(integer(1, 3600), {
       default: 30,
       meaning: 'How long a request may take to arrive in full, in seconds.',
@@ -43,21 +33,10 @@ export const API_SECTIONS = {
       meaning:
         'How long a caller may go without reading a byte of a response, in seconds. Then the service closes the connection.',
     }),
-    maxUnsentBytes: option(integer(16 * MIB, 64 * GIB), {
-      default: 64 * MIB,
-      meaning:
-        'How many bytes of responses above 64 KiB may wait in memory until their callers read them. One caller may use a quarter of this limit. Further requests get 503.',
-    }),
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
         'How long a list that uses no index, such as one with a pattern, may take, in seconds. Then the service returns 503.',
-    }),
-    maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
-      reload: 'yes',
-      default: MIB,
-      meaning:
-        'The maximum size of the items of a page, in bytes. A page ends before the item that would exceed it.',
     }),
     maxConnections: option(integer(1, 1_000_000), {
       default: 4096,

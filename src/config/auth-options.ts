@@ -55,10 +55,6 @@ const KEYSTONE = {
     meaning:
       'How long a validated token is cached, in seconds. A revoked token may still work this long. 0 disables the cache.',
   }),
-  cacheEntries: option(integer(1, 10_000_000), {
-    default: 10_000,
-    meaning: 'The maximum number of cached tokens.',
-  }),
 };
 
 export const ADMIN_TOKEN = option(tokenText(), {

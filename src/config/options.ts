@@ -62,10 +62,6 @@ export const TABLE = {
       reload: 'while set',
       meaning: 'A PEM file with the private key of the certificate.',
     }),
-    handshakeTimeoutSeconds: option(integer(1, 600), {
-      default: 10,
-      meaning: 'How long a TLS handshake may take, in seconds.',
-    }),
     hstsMaxAgeSeconds: option(integer(0, 63_072_000), {
       default: 0,
       meaning:

@@ -21,6 +21,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { addMetrics, addProbes } from './operator-routes.ts';
 import { addDocuments } from './openapi/documents.ts';
 import {
+  MAX_HEADER_BYTES,
   createNodeServer,
   securityHeaders,
   type NodeServerSettings,
@@ -114,7 +115,7 @@ export function createServer(options: ServerOptions): HttpServer {
       compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
     },
     // Handlers that need the query parse it themselves.
-    routerOptions: { maxParamLength: options.maxHeaderBytes, querystringParser: () => NO_QUERY },
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: () => NO_QUERY },
     frameworkErrors: (error, request, reply) =>
       void sendError(
         error,

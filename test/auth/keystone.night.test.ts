@@ -192,15 +192,15 @@ describe.runIf(installed)('keystone', () => {
       );
     });
 
-    test('200 without a second validation after many invalid tokens, and at most cacheEntries are cached', async () => {
-      const [service, gateway] = await startBehind({ CACHE_ENTRIES: '1' });
+    test('200 without a second validation after invalid tokens', async () => {
+      const [service, gateway] = await startBehind();
       const [one, two] = [await issue(), await issue('admin', 'two')];
       const questions: number[] = [];
       for (const token of [one, 'bad', 'worse', one, two, two, one]) {
         await statusOf(service, token);
         questions.push(gateway.count(VALIDATION));
       }
-      expect(questions).toEqual([1, 2, 3, 3, 4, 4, 5]);
+      expect(questions).toEqual([1, 2, 3, 3, 4, 4, 4]);
     });
 
     test('200 for a revoked token within cacheSeconds, then 401', async () => {

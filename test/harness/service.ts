@@ -11,7 +11,12 @@ import type { ActionDependencies } from '../../src/domain/actions/action.ts';
 import { formatMasterKey, masterKeyOf } from '../../src/domain/encryption/master-key.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/http/metrics/metrics.ts';
-import { liveSettings, startService, type ServiceDependencies } from '../../src/service.ts';
+import {
+  BYTE_LIMITS,
+  liveSettings,
+  startService,
+  type ServiceDependencies,
+} from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
@@ -207,6 +212,7 @@ export function serveInVain(
 export function serverSettingsOn(config: Config, dependencies: ActionDependencies) {
   return {
     ...config.api,
+    ...BYTE_LIMITS,
     ...liveSettings(config, dependencies),
     maxConnectionsPerAddress: undefined,
     databaseConnections: undefined,

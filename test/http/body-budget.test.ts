@@ -17,9 +17,7 @@ let sockets: Socket[];
 // One caller's share of the budget is 2 MiB, the maximum size of a list.
 beforeEach(async () => {
   sockets = [];
-  service = await startTestService({
-    TSIGIL_API_MAX_BODY_BYTES_IN_FLIGHT: String(8 * 1024 * 1024),
-  });
+  service = await startTestService({}, { byteLimits: { maxBodyBytesInFlight: 8 * 1024 * 1024 } });
   [one, other] = [await clientFor(service, ['admin']), await clientFor(service, ['admin'])];
 });
 afterEach(async () => {

@@ -11,7 +11,7 @@ const MAX_BYTES = 16_384;
 let service: TestService;
 let zones: Zone[];
 beforeAll(async () => {
-  service = await startTestService({ TSIGIL_API_MAX_PAGE_BYTES: String(MAX_BYTES) });
+  service = await startTestService({}, { byteLimits: { maxPageBytes: MAX_BYTES } });
   // Creates zones with 0 to 99 attributes, not sorted by size. One third of the zones contain
   // multi-byte characters, and one third contain backslashes.
   const attributesOf = (index: number) =>

@@ -63,7 +63,7 @@ describe('unread responses', () => {
     Number(/^tsigil_unsent_response_bytes (\d+)$/m.exec((await service.get('/metrics')).text)?.[1]);
 
   test('503 with Retry-After for a caller with unread responses until the connections close, and 200 for other callers', async () => {
-    service = await startTestService({ TSIGIL_API_MAX_UNSENT_BYTES: '16777216' });
+    service = await startTestService({}, { byteLimits: { maxUnsentBytes: 16_777_216 } });
     const tlds = Array.from({ length: 1000 }, (_, index) => ({
       name: `filler${index}`,
       description: 'x'.repeat(150),
@@ -88,10 +88,10 @@ describe('unread responses', () => {
   });
 
   test('503 for documents and 200 from the API while clients do not read documents', async () => {
-    service = await startTestService({
-      TSIGIL_API_MAX_UNSENT_BYTES: '16777216',
-      TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',
-    });
+    service = await startTestService(
+      { TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0' },
+      { byteLimits: { maxUnsentBytes: 16_777_216 } },
+    );
     const text = 'GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(60);
     sockets = await openConnections(service.url, 30, { text, reads: false });
     await expect

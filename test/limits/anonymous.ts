@@ -44,7 +44,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     name: 'Begin TLS handshakes and do not finish them',
     bound:
       'At most half of all connections come from one address. One whose handshake takes longer than 10 s is closed.',
-    settings: ['api.maxConnectionsPerAddress', 'tls.handshakeTimeoutSeconds'],
+    settings: ['api.maxConnectionsPerAddress'],
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
     needs: ['openssl', 'openssl'],
@@ -56,11 +56,10 @@ export const ANONYMOUS: readonly Scenario[] = [
       return {
         TSIGIL_TLS_CERT: join(folder, 'server.pem'),
         TSIGIL_TLS_KEY: join(folder, 'server.key'),
-        TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '3',
       };
     },
     attack: () => ({
-      seconds: 7,
+      seconds: 14,
       connections: 38,
       blocks: single(CLIENT_HELLO_BEGINNING),
       sending: 'once',

@@ -70,7 +70,7 @@ export const CALLERS: readonly Scenario[] = [
     name: 'Pipeline 64 KB of lists of 1000 zones on 50 connections without reading responses',
     bound:
       'Callers take turns. Unread responses of one caller take at most 16 MB. Further requests get 503.',
-    settings: ['api.maxUnsentBytes', 'api.responseTimeoutSeconds'],
+    settings: ['api.responseTimeoutSeconds'],
     cost: 'The time of two lists for each request.',
     prepare: manyZones,
     attack: (target) =>
@@ -183,7 +183,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Dry-run 1.8 MB of TLD entries on 40 connections',
     bound: 'One such request runs per caller, two in total, in slices of 5 to 15 ms.',
-    settings: ['api.maxBodyBytesInFlight'],
+    settings: [],
     cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     heapMb: 256,
     writes: true,
@@ -206,7 +206,7 @@ export const CALLERS: readonly Scenario[] = [
     name: 'Send the bodies of 300 large requests at one byte per second',
     bound:
       'The large bodies of one caller take at most a quarter of 32 MB. Further requests wait, or get 503.',
-    settings: ['api.maxBodyBytesInFlight', 'api.requestTimeoutSeconds'],
+    settings: ['api.requestTimeoutSeconds'],
     cost: 'Nothing: three quarters of this memory stay free.',
     async attack(target) {
       const tlds = Array.from({ length: 20_000 }, () => ({
@@ -227,7 +227,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Create TLD entries, 20,000 with each request',
     bound: 'One such request runs per caller, two in total, in slices of 5 to 15 ms.',
-    settings: ['api.maxBodyBytesInFlight'],
+    settings: [],
     cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     writes: true,
     attack(target) {
@@ -289,7 +289,7 @@ export const CALLERS: readonly Scenario[] = [
     name: 'Stream and list an audit trail of 200,000 records on 20 connections',
     bound:
       'A stream pauses after each part. One runs per caller and two in total; further ones get 429.',
-    settings: ['api.maxPageBytes'],
+    settings: [],
     cost: 'The time of one part for each stream, and of one list.',
     prepare: longTrail,
     attack: readingTheTrail,

@@ -126,7 +126,7 @@ const SCENARIOS: readonly Scenario[] = [
     name: 'Stream and list an audit trail of 200,000 records on 20 connections, on PostgreSQL',
     bound:
       'A stream pauses after each part. One runs per caller and two in total; further ones get 429.',
-    settings: ['api.maxPageBytes'],
+    settings: [],
     cost: 'The time of one part for each stream, and of one list.',
     prepare: longTrailOnPostgres,
     attack: readingTheTrail,

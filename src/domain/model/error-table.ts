@@ -267,7 +267,7 @@ export const ERRORS = {
   }),
   request_header_fields_too_large: entry({
     status: 431,
-    when: 'The request line and headers are larger than `api.maxHeaderBytes`.',
+    when: 'The request line and headers are larger than 16 KiB.',
     message: () => 'The request head is too large',
   }),
   request_timeout: entry({

@@ -9,14 +9,18 @@ import { runInOrder } from './pipelining.ts';
 /** How long an idle connection stays open between two requests. */
 const KEEP_ALIVE_MS = 72_000;
 
+/** How long a TLS handshake may take. */
+const HANDSHAKE_MS = 10_000;
+
+/** The maximum size of the request line and headers. */
+export const MAX_HEADER_BYTES = 16 * 1024;
+
 export interface NodeServerSettings extends ConnectionLimits {
-  readonly maxHeaderBytes: number;
   readonly requestTimeoutSeconds: number;
   /** The PEM files `cert` and `key` for HTTPS: both or neither. */
   readonly tls: {
     readonly cert: string | undefined;
     readonly key: string | undefined;
-    readonly handshakeTimeoutSeconds: number;
     /** The `max-age` of Strict-Transport-Security (RFC 6797 section 6.1.1). 0 omits the header. */
     readonly hstsMaxAgeSeconds: number;
   };
@@ -57,9 +61,9 @@ export function createNodeServer(
   metrics: Metrics,
   writeRefusal: (error: unknown) => string,
 ): Server {
-  const { cert, key, handshakeTimeoutSeconds } = settings.tls;
+  const { cert, key } = settings.tls;
   const options = {
-    maxHeaderSize: settings.maxHeaderBytes,
+    maxHeaderSize: MAX_HEADER_BYTES,
     // As an option of the constructor, requestTimeout also lowers headersTimeout. If headersTimeout
     // were longer, Node.js would not apply requestTimeout to slow bodies.
     requestTimeout: settings.requestTimeoutSeconds * 1000,
@@ -72,13 +76,12 @@ export function createNodeServer(
   const isSecure = cert !== undefined && key !== undefined;
   const cutOff = (reason: CutOffReason) =>
     metrics.note('tsigil_connections_cut_off_total', 1, { reason });
-  const handshakeTimeout = handshakeTimeoutSeconds * 1000;
   const server = isSecure
     ? createSecureServer({
         ...options,
         cert: readFileSync(cert),
         key: readFileSync(key),
-        handshakeTimeout,
+        handshakeTimeout: HANDSHAKE_MS,
       })
     : createPlainServer(options);
   const refuseInOrder = runInOrder(server, handle, () => cutOff('pipelining'));
