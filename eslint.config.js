@@ -17,6 +17,7 @@ export default tseslint.config(
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
     rules: {
+      'no-nested-ternary': 'error',
       // All implementations of a port are asynchronous if one of them is.
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/restrict-template-expressions': [

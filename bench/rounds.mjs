@@ -134,11 +134,7 @@ export function rowOf({
  */
 export function finish(row) {
   const { value, target, spread = 0 } = row;
-  const met =
-    target === undefined
-      ? undefined
-      : target.atMost === undefined
-        ? value >= target.atLeast
-        : value <= target.atMost;
+  const { atLeast = -Infinity, atMost = Infinity } = target ?? {};
+  const met = target === undefined ? undefined : value >= atLeast && value <= atMost;
   return { ...row, spread, met, noisy: spread > MAX_SPREAD };
 }

@@ -73,5 +73,6 @@ function targetText(target) {
 function formatNumber(value) {
   if (value === undefined || Number.isNaN(value)) return '';
   if (value >= 1000) return Math.round(value).toLocaleString('en-GB');
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  if (value >= 100) return value.toFixed(0);
+  return value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

@@ -65,11 +65,10 @@ export function addCollection(
   };
   // The state of name servers and the last use of tokens change without a new revision.
   const hasVariants = isLive(type) || type.withoutUpdatedAt === true;
-  const tagOf = (resource: Resource, writer: ResourceWriter, text: string) =>
-    entityTag(
-      revisionOf(resource),
-      hasVariants ? variantOf(text) : hasSecrets && writer !== whole ? 'hidden' : undefined,
-    );
+  const tagOf = (resource: Resource, writer: ResourceWriter, text: string) => {
+    const hidden = hasSecrets && writer !== whole ? 'hidden' : undefined;
+    return entityTag(revisionOf(resource), hasVariants ? variantOf(text) : hidden);
+  };
   /**
    * Returns whether to count all resources of a list. The service counts only lists of owned
    * resources, and only if the caller does not disable counting.

@@ -102,12 +102,14 @@ export async function probeKey(
       queried = result;
     }
     const serial = learned?.serials.get(zone);
+    const transferred = async () =>
+      serial === undefined
+        ? { result: await transfer({ server, zone, ports }, signingKey, seconds, timeouts) }
+        : changes(serial);
     const { result } =
-      check !== 'transfer'
-        ? await send(requestFor(check, zone), check, 'udp')
-        : serial === undefined
-          ? { result: await transfer({ server, zone, ports }, signingKey, seconds, timeouts) }
-          : await changes(serial);
+      check === 'transfer'
+        ? await transferred()
+        : await send(requestFor(check, zone), check, 'udp');
     if (check === 'query' || result.unsignedRcode === undefined) return result;
     return explainBy(queried ?? (await query()).result, result, check);
   } catch (error) {

@@ -74,11 +74,10 @@ async function agentWith(...documents: readonly unknown[]) {
       const { url = '' } = request;
       if (url.endsWith('/observed')) reports.push(JSON.parse(body) as Report);
       const desired = () => (waiting.length > 1 ? waiting.shift() : waiting[0]);
-      const value = url.includes('/desired')
-        ? desired()
-        : url.endsWith('/whoami')
-          ? { nameservers: [ID], added_later: 1 }
-          : { recorded: true, changes: 0, added_later: 1 };
+      const other = url.endsWith('/whoami')
+        ? { nameservers: [ID], added_later: 1 }
+        : { recorded: true, changes: 0, added_later: 1 };
+      const value = url.includes('/desired') ? desired() : other;
       response.end(JSON.stringify(value));
     });
   }).listen(0, '127.0.0.1');

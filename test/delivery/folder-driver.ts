@@ -95,7 +95,8 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
       const differences = [...names]
         .filter((name) => wanted.get(name) !== present.get(name))
         .map((key) => {
-          const kind = !present.has(key) ? 'missing' : wanted.has(key) ? 'changed' : 'extra';
+          const there = wanted.has(key) ? 'changed' : 'extra';
+          const kind = present.has(key) ? there : 'missing';
           return { kind, key, message: `The key '${key}' differs.` } as const;
         });
       const other = { kind: 'other', message: 'The stamp differs.' } as const;

@@ -73,8 +73,9 @@ function run(
   parameters: readonly string[],
 ): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(program, parameters, { env: TOOL_ENVIRONMENT }, (error, output) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, output }),
-    );
+    execFile(program, parameters, { env: TOOL_ENVIRONMENT }, (error, output) => {
+      const code = error === null ? 0 : error.code;
+      resolve({ code: typeof code === 'number' ? code : 1, output });
+    });
   });
 }

@@ -131,7 +131,8 @@ describe('members', () => {
     async (member, good, bad) => {
       for (const value of good) {
         const created = await createZone(service, primary(fresh(), { [member]: value }));
-        const expected = member === 'ttl' ? Number(value) : member === 'pool_id' ? POOL_ID : value;
+        const shown = member === 'pool_id' ? POOL_ID : value;
+        const expected = member === 'ttl' ? Number(value) : shown;
         expect(created[member]).toEqual(expected);
         expect((await service.get(`/v2/zones/${created.id}`)).body[member]).toEqual(expected);
       }

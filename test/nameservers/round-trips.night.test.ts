@@ -27,15 +27,10 @@ function fileOf(name: string, text: string): string {
 function readBack(text: string): (Key | string)[] {
   const format = detectFormat(text) ?? '';
   return (
-    IMPORT_FORMATS[format]
-      ?.read(text)
-      .map((entry) =>
-        'key' in entry
-          ? canonicalKey(entry.key)
-          : 'problem' in entry
-            ? entry.problem
-            : entry.leftOut,
-      ) ?? []
+    IMPORT_FORMATS[format]?.read(text).map((entry) => {
+      if ('key' in entry) return canonicalKey(entry.key);
+      return 'problem' in entry ? entry.problem : entry.leftOut;
+    }) ?? []
   );
 }
 

@@ -72,14 +72,10 @@ async function preparedStatements(): Promise<number[]> {
 /** Lists zones with filters, values, patterns and a sort order that depend on `number`. */
 function list(number: number): Promise<unknown> {
   const filters = ['name', 'type', 'email', 'status', 'description', 'ttl'].map(
-    (name): [string, string] => [
-      name,
-      name === 'ttl'
-        ? '3600'
-        : (number >> name.length) % 2 === 0
-          ? `value-${number}`
-          : `value-${number}*`,
-    ],
+    (name): [string, string] => {
+      const value = (number >> name.length) % 2 === 0 ? `value-${number}` : `value-${number}*`;
+      return [name, name === 'ttl' ? '3600' : value];
+    },
   );
   const kept = filters.filter((_, index) => (number >> index) % 2 === 0);
   for (let index = kept.length - 1; index > 0; index -= 1) {

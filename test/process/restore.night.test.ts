@@ -511,7 +511,8 @@ test('after kill -9 before each step on files, the old or the new database is wh
     const isNew = !names.includes('added');
     expect(names).toEqual(isNew ? AFTER.slice(1) : AFTER);
     for (const aside of asides()) expect(namesIn(join(folder, 'var', aside))).toEqual(AFTER);
-    states.push(status === 0 ? 'done' : isNew ? 'new' : 'old');
+    const stopped = isNew ? 'new' : 'old';
+    states.push(status === 0 ? 'done' : stopped);
     if (!isNew) continue;
     // The next attempt begins with the old database again.
     for (const each of readdirSync(join(folder, 'var')))

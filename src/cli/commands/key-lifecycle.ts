@@ -208,11 +208,6 @@ function adviceOn(key: LineageKey, lineage: ShownLifecycle): string[] {
     referenced: `named in ${who === '' ? 'the configuration of a name server' : who}. Put '${successor}' there`,
     manual: `when no client needs it, run: ${command('retire')}`,
   };
-  const text =
-    waiting === null
-      ? state === 'draining' && retireAt !== null
-        ? `works until ${retireAt}`
-        : undefined
-      : texts[waiting.reason];
-  return text === undefined ? [] : [`${name}: ${text}`];
+  if (waiting !== null) return [`${name}: ${texts[waiting.reason]}`];
+  return state === 'draining' && retireAt !== null ? [`${name}: works until ${retireAt}`] : [];
 }

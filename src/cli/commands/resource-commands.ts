@@ -162,12 +162,12 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
       const hidden = items.map((item) => hideSecret(type, item, flags));
       const columns = flags.column ?? listColumns(resource, flags);
       const isStateShown = columns.some((name) => resource.stateColumns?.includes(name));
-      const shown = !isStateShown
-        ? hidden
-        : type.collection === 'tsigkeys'
-          ? await withStates(connection, hidden, terminal.now())
-          : await withLimits(connection, hidden);
-      printList(terminal, shown, columns, flags);
+      const completed = async () => {
+        if (!isStateShown) return hidden;
+        if (type.collection !== 'tsigkeys') return withLimits(connection, hidden);
+        return withStates(connection, hidden, terminal.now());
+      };
+      printList(terminal, await completed(), columns, flags);
     },
   );
 }

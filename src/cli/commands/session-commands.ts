@@ -81,7 +81,7 @@ async function readCredentials(
   const givenToken = file === undefined ? environment.TSIGIL_TOKEN || undefined : undefined;
   if (file !== undefined || givenToken !== undefined) {
     const token = givenToken ?? (await readText(file ?? '', terminal)).trim();
-    const source = file === undefined ? 'TSIGIL_TOKEN' : file === '-' ? 'Standard input' : file;
+    const source = file === '-' ? 'Standard input' : (file ?? 'TSIGIL_TOKEN');
     return { url: checkUrl(givenUrl ?? DEFAULTS.url), token: checkToken(token, source) };
   }
   if (input.isTTY !== true || terminal.err.isTTY !== true)

@@ -167,7 +167,8 @@ function print(
     const detail = summary(status, terminal.now());
     const problems = status.problems.filter(({ section }) => section === member);
     const isKnown = detail !== null && !(member === 'backup' && status.backup?.last_at === null);
-    const result = !isKnown ? 'unknown' : problems.length > 0 ? 'problem' : 'ok';
+    const found = problems.length > 0 ? 'problem' : 'ok';
+    const result = isKnown ? found : 'unknown';
     return [
       { section: name, result, detail: detail ?? HIDDEN, run: '' },
       ...problems.map(({ message, run }) => ({ section: '', result: '', detail: message, run })),

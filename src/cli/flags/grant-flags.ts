@@ -59,15 +59,12 @@ export async function readPlace(
   const zones = await readZones(connection, flags);
   const { pool: named, right } = flags;
   const isGranted = zones.length > 1 || (zones.length === 1 && named !== undefined);
-  const grants: readonly Grant[] | undefined =
-    flags.none === true
-      ? []
-      : isGranted || right !== undefined
-        ? [grantOf(flags, isGranted ? zones : [])]
-        : undefined;
+  const hasGrants = flags.none === true || isGranted || right !== undefined;
+  const grants: readonly Grant[] =
+    flags.none === true ? [] : [grantOf(flags, isGranted ? zones : [])];
   return {
     ...(await placeOf(connection, named, zones, isGranted)),
-    ...(grants === undefined ? {} : { grants }),
+    ...(hasGrants ? { grants } : {}),
   };
 }
 

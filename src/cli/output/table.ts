@@ -163,11 +163,12 @@ export function displayWidth(text: string): number {
  */
 function clusterWidth(cluster: string): number {
   if (/\p{Emoji_Presentation}|\ufe0f/u.test(cluster)) return 2;
-  return Array.from(cluster).reduce(
-    (width, character) =>
-      width + (WITHOUT_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1),
-    0,
-  );
+  return Array.from(cluster).reduce((width, character) => width + characterWidth(character), 0);
+}
+
+function characterWidth(character: string): number {
+  if (WITHOUT_WIDTH.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
 }
 
 /** Combining marks, format characters, and Hangul medial vowels and final consonants. */

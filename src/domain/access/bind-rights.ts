@@ -276,15 +276,16 @@ function listsOf(
 ): ZoneAccess['lists'] {
   const { type, policy, transfer, update, forwarding } = decisionsOf({ zone, scope }, sources);
   const isOpen = transfer === undefined && !/^mirror$/i.test(type);
+  const updateList = () => {
+    if (SECONDARY.test(type)) return forwarding && listOf(reached, forwarding, sources, FORWARDED);
+    if (policy !== undefined) return policyList(reached, policy, sources);
+    return update && listOf(reached, update, sources);
+  };
   return {
     transfer: isOpen
       ? listOf(reached, EVERYONE, sources)
       : transfer && listOf(reached, transfer, sources, transportOf(transfer)),
-    update: SECONDARY.test(type)
-      ? forwarding && listOf(reached, forwarding, sources, FORWARDED)
-      : policy === undefined
-        ? update && listOf(reached, update, sources)
-        : policyList(reached, policy, sources),
+    update: updateList(),
   };
 }
 

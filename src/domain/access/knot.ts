@@ -219,7 +219,8 @@ function accessList(
 /** A rule with `deny` and without keys also matches signed requests. */
 function isMatch({ ranges, keys }: Match, { address, key }: Requester, denies: boolean): boolean {
   if (ranges?.some((range) => contains(range, address)) === false) return false;
-  return key === undefined ? keys.length === 0 : keys.length === 0 ? denies : keys.includes(key);
+  if (keys.length === 0) return key === undefined || denies;
+  return key !== undefined && keys.includes(key);
 }
 
 /** Returns why no grant can express what rules permit to some of the keys, if they permit anything. */

@@ -113,7 +113,8 @@ function rulesOf(entries: readonly KnotEntry[]): Map<string, Rule> {
     // A rule without actions refuses, and one without keys is for unsigned requests.
     const isFixed =
       actions.length === 0 || keys.length === 0 || signers.some((each) => each.length === 0);
-    const divides = isFixed ? 'no' : signers.length > 0 ? 'for all keys' : 'by key';
+    const byKey = signers.length > 0 ? 'for all keys' : 'by key';
+    const divides = isFixed ? 'no' : byKey;
     rules.set(id, { entry, whole: { id, keys, actions }, divides });
   }
   return rules;

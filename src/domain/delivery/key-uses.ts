@@ -78,10 +78,10 @@ export function usesOf(
       const complete = completeSince(server, status.isServed, full.has(server.id), now);
       const [since, reason] =
         'since' in complete ? [complete.since, null] : [null, complete.reason];
-      const isSeen = own.some(isUse);
+      const unseen = since === null ? 'unknown' : 'not_seen';
       return {
         name_server: server.name,
-        state: isSeen ? 'seen' : since === null ? 'unknown' : 'not_seen',
+        state: own.some(isUse) ? 'seen' : unseen,
         since,
         reason,
         uses: own.map(({ operation, outcome, address, first_at, last_at, count }) => ({

@@ -137,12 +137,12 @@ export const ERRORS = {
   invalid_operation: entry({
     status: 400,
     when: 'The resource is in use or is the default pool, or the service does not accept this kind of token.',
-    message: (reason: 'default' | 'tokens' | InUse) =>
-      reason === 'tokens'
-        ? "The service does not accept its own tokens: 'auth.method' is 'keystone'. Use a Keystone token"
-        : reason === 'default'
-          ? 'The default pool cannot be deleted'
-          : `The pool has ${reason.what} and cannot be deleted. Delete the ${reason.what} first${named(reason.names)}`,
+    message(reason: 'default' | 'tokens' | InUse) {
+      if (reason === 'tokens')
+        return "The service does not accept its own tokens: 'auth.method' is 'keystone'. Use a Keystone token";
+      if (reason === 'default') return 'The default pool cannot be deleted';
+      return `The pool has ${reason.what} and cannot be deleted. Delete the ${reason.what} first${named(reason.names)}`;
+    },
     example: ({ collection }): 'tokens' | InUse =>
       collection === 'tokens' ? 'tokens' : { what: 'zones', names: ['example.com.'] },
   }),

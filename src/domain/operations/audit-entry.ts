@@ -179,8 +179,8 @@ function changedValues(
   fingerprint: Fingerprint,
 ): Record<string, [before: unknown, after: unknown]> {
   const { operation } = change;
-  const before: Partial<Resource> =
-    operation === 'update' ? change.current : operation === 'delete' ? change.resource : {};
+  const removed: Partial<Resource> = operation === 'delete' ? change.resource : {};
+  const before: Partial<Resource> = operation === 'update' ? change.current : removed;
   const after: Partial<Resource> = operation === 'delete' ? {} : change.resource;
   const values: Record<string, [unknown, unknown]> = {};
   for (const [name, isSecret] of recordedFields(type)) {

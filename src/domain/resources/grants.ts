@@ -165,11 +165,10 @@ export function describeGrants(
   nameOf: (id: string) => string,
 ): readonly object[] | null {
   if (grants === null) return null;
-  return grantList(grants).map(({ rights, zones }) => ({
-    rights,
-    zones:
-      zones === 'all' ? zones : zones.length > MAX_NAMED_ZONES ? zones.length : zones.map(nameOf),
-  }));
+  return grantList(grants).map(({ rights, zones }) => {
+    if (zones === 'all') return { rights, zones };
+    return { rights, zones: zones.length > MAX_NAMED_ZONES ? zones.length : zones.map(nameOf) };
+  });
 }
 
 const MAX_NAMED_ZONES = 20;

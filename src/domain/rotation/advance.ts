@@ -298,7 +298,8 @@ async function lookAtExpiry(
   if (key === undefined) return false;
   const expiry = expiryOf(key, row, settings.maxAgeDays);
   const isNear = expiry !== null && firstWarning(expiry) <= now;
-  const dueAt = expiry === null ? null : isNear ? nextWarning(expiry, now) : firstWarning(expiry);
+  const warning = () => expiry && (isNear ? nextWarning(expiry, now) : firstWarning(expiry));
+  const dueAt = warning();
   const days = expiry === null ? 0 : daysUntil(expiry, now);
   const went = await changeRow(dependencies, SERVICE, row, async (changes) => {
     await changes.put(lifecycle, { ...row, due_at: dueAt, updated_at: changes.now() });

@@ -80,14 +80,11 @@ export async function describeKey(
     const changed = 'expires_at' in after ? { ...row, expires_at: expiresAt ?? null } : row;
     const expiry = expiryOf(key, changed, dependencies.settings.maxAgeDays);
     const warning = expiry === null ? null : firstWarning(expiry);
+    const next = warning !== null && warning < now ? now : warning;
+    const isMoved = row.state === 'active' && 'expires_at' in after;
     await changes.put(lifecycle, {
       ...changed,
-      due_at:
-        row.state !== 'active' || !('expires_at' in after)
-          ? row.due_at
-          : warning !== null && warning < now
-            ? now
-            : warning,
+      due_at: isMoved ? next : row.due_at,
       updated_at: now,
     });
     if (Object.keys(after).length > 0)

@@ -105,16 +105,13 @@ export async function rotateKey(
 
 /** Throws `invalid_object` for members that this kind of rotation would ignore. */
 function assertFitting(request: RotationRequest): void {
+  const isInPlace = request.strategy === 'in_place';
+  if (!isInPlace && !request.compromised) return;
   const ofOverlap = ['overlap_seconds', 'retire'] as const;
-  const [unfit, reason] =
-    request.strategy === 'in_place'
-      ? ([
-          ['name', ...ofOverlap],
-          'the key keeps its name, and its former secret goes at once',
-        ] as const)
-      : request.compromised
-        ? ([ofOverlap, 'a compromised key goes at once'] as const)
-        : ([[], ''] as const);
+  const unfit = isInPlace ? (['name', ...ofOverlap] as const) : ofOverlap;
+  const reason = isInPlace
+    ? 'the key keeps its name, and its former secret goes at once'
+    : 'a compromised key goes at once';
   const problems = unfit
     .filter((name) => request[name] !== undefined)
     .map((name) => ({

@@ -85,12 +85,9 @@ export async function relink(
   for (const row of await find(lifecycle, 'successor', [id])) {
     const isRetired = row.state === 'retired';
     const again = { state: 'spreading', verified_at: null, retire_at: null, due_at: now } as const;
-    const changed: Lifecycle =
-      isRetired || (next !== null && state !== 'spreading')
-        ? { ...row, successor_id: next }
-        : next === null
-          ? { ...row, ...NO_ROTATION }
-          : { ...row, ...again, successor_id: next };
-    await put(lifecycle, { ...changed, updated_at: now });
+    const isKept = isRetired || (next !== null && state !== 'spreading');
+    const restarted = next === null ? NO_ROTATION : { ...again, successor_id: next };
+    const members = isKept ? { successor_id: next } : restarted;
+    await put(lifecycle, { ...row, ...members, updated_at: now });
   }
 }

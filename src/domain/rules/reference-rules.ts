@@ -43,7 +43,8 @@ export async function assertKeyUnreferenced(
   const pool = await poolOf(key, transaction);
   if (!isDeletion && !isRenamed && pool === (await poolOf(change.resource, transaction))) return;
   const line = (await linesIn(pool, transaction)).get(comparisonForm(key.name));
-  const verb = isDeletion ? 'deleted' : isRenamed ? 'renamed' : 'moved';
+  const changed = isRenamed ? 'renamed' : 'moved';
+  const verb = isDeletion ? 'deleted' : changed;
   if (line !== undefined)
     throw new ServiceError('key_is_referenced', {
       what: `The key '${key.name}' cannot be ${verb}`,

@@ -12,9 +12,10 @@ const QUOTED_NAME = /^"name"(?:\r?\n|\r|$)/i;
 export function readCsv(given: string, delimiter: string): TldList {
   const text = given.replace(/^\uFEFF/, '');
   const [first, ...others] = readRecords(text, delimiter);
-  const columns =
-    first && (QUOTED_NAME.test(text) ? ['name'] : first.open ? undefined : columnsOf(first.fields));
-  if (first === undefined || columns === undefined) return readDesignateCsv(text, delimiter);
+  if (first === undefined) return readDesignateCsv(text, delimiter);
+  const stated = first.open ? undefined : columnsOf(first.fields);
+  const columns = QUOTED_NAME.test(text) ? ['name'] : stated;
+  if (columns === undefined) return readDesignateCsv(text, delimiter);
   const [nameAt, descriptionAt] = [columns.indexOf('name'), columns.indexOf('description')];
   if (nameAt < 0) {
     const { line, fields } = first;
@@ -42,11 +43,9 @@ function readDesignateCsv(text: string, delimiter: string): TldList {
   const refused: RefusedLine[] = [];
   for (const { line, fields, open } of readRecords(text, delimiter)) {
     const [name = '', description] = fields;
-    const problem = open
-      ? UNCLOSED
-      : fields.length > 2
-        ? `the line has ${fields.length} fields instead of one or two`
-        : undefined;
+    const count = `the line has ${fields.length} fields instead of one or two`;
+    const wrong = fields.length > 2 ? count : undefined;
+    const problem = open ? UNCLOSED : wrong;
     if (problem !== undefined) refused.push({ line, text: name, reason: problem });
     else
       entries.push({

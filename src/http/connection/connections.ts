@@ -48,12 +48,8 @@ export function limitConnections(
     noteConnection();
     const owner = addressGroup(withoutMapping(socket.remoteAddress ?? ''));
     const share = shares.get(owner) ?? 0;
-    const exceeded =
-      open.size >= maxConnections
-        ? 'total'
-        : share >= maxConnectionsPerAddress
-          ? 'address'
-          : undefined;
+    const ofAddress = share >= maxConnectionsPerAddress ? 'address' : undefined;
+    const exceeded = open.size >= maxConnections ? 'total' : ofAddress;
     if (exceeded !== undefined) {
       metrics.note('tsigil_connections_refused_total', 1, { limit: exceeded });
       socket.destroy();

@@ -73,7 +73,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
       ...(isTagged(action) && body !== undefined ? [onlyIfUnchanged(ETAG)] : []),
     ],
     body,
-    status: 'creates' in action ? 201 : 'empty' in action ? 204 : 200,
+    status: statusOf(action),
     success: describeSuccess(settings, action),
     isConditional,
     errors: [
@@ -105,6 +105,11 @@ function describeParameters(parameters: NonNullable<Action['parameters']>): Para
 function emptyBodyError(body: ActionBody) {
   const invalid = 'value' in body.kind.parse({}) ? [] : {};
   return thrownBy(() => readActionBody(body, invalid));
+}
+
+function statusOf(action: Action): number {
+  if ('creates' in action) return 201;
+  return 'empty' in action ? 204 : 200;
 }
 
 function describeSuccess(settings: ApiSettings, action: Action): ResponseObject {

@@ -196,14 +196,16 @@ function references(names: readonly string[]): OrReference<ParameterObject>[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
+/** How filters compare, by the form of their values. */
+const COMPARISONS: Readonly<Record<string, string>> = {
+  unique: ', by the rules of the check for unique names',
+  lower: ', ignoring case',
+  upper: ', ignoring case',
+};
+
 function filterParameter(type: ResourceType, name: string): ParameterObject {
   const form = type.filters[name];
-  const comparison =
-    form === 'unique'
-      ? ', by the rules of the check for unique names'
-      : form === 'lower' || form === 'upper'
-        ? ', ignoring case'
-        : '';
+  const comparison = COMPARISONS[form ?? ''] ?? '';
   const pattern = form === 'integer' ? '' : ' `*` matches any number of characters.';
   return {
     name,

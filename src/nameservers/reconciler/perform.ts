@@ -125,6 +125,8 @@ function wholeOf({ state, stamps, withheld, refused }: FullJob): Required<Desire
   return { ...part, keys: [...state.keys, ...keys], kept: [...state.kept, ...kept] };
 }
 
+type Verdict = Awaited<ReturnType<Verify>> & { readonly verified?: number };
+
 async function attempt(
   job: FullJob,
   { driver, verify, memory, signal, ...dependencies }: PerformDependencies,
@@ -214,25 +216,16 @@ async function attempt(
     return former === undefined && names.has(name) ? [] : [{ id, name, former }];
   });
   const loadedKeys = driver.loadedKeys?.bind(driver, signal);
-  const isUnverified = prepared !== undefined && refused.length === 0;
-  const verdict: Awaited<ReturnType<Verify>> & { readonly verified?: number } = isUnverified
-    ? { failures: new Map(), open: undefined }
-    : job.is_slow
-      ? await verifySlowly(
-          verify,
-          job.name_server,
-          state.zones,
-          { accepted, restricted, loadedKeys },
-          () => dependencies.isInterrupted(),
-          signal,
-        )
-      : await verify(
-          job.name_server,
-          state.zones,
-          { accepted, refused, restricted, loadedKeys },
-          signal,
-          () => dependencies.isInterrupted(),
-        );
+  const isInterrupted = () => dependencies.isInterrupted();
+  const verified = (): Promise<Verdict> => {
+    if (prepared !== undefined && refused.length === 0)
+      return Promise.resolve({ failures: new Map(), open: undefined });
+    const { name_server: server, is_slow: isSlow } = job;
+    const plan = { accepted, restricted, loadedKeys };
+    if (isSlow) return verifySlowly(verify, server, state.zones, plan, isInterrupted, signal);
+    return verify(server, state.zones, { ...plan, refused }, signal, isInterrupted);
+  };
+  const verdict = await verified();
   const unknown = changed && !job.is_held ? null : await unknownKeys();
   return {
     ...NOTHING,

@@ -87,12 +87,11 @@ export async function preparePass(
   const isRefused = ({ row }: Verified) => row.error?.code === NOT_ADMITTED;
   const unrefused = isSlow ? others.filter((each) => !isRefused(each)) : others;
   const faulty = unrefused.filter((each) => isWide(each) || isRefused(each));
-  const chosen =
-    probes === 'all'
-      ? others
-      : isSlow
-        ? longestUnverified(unrefused, dueProbes(unrefused.length))
-        : others.slice(Math.floor(random() * others.length)).slice(0, 1);
+  const some = isSlow
+    ? longestUnverified(unrefused, dueProbes(unrefused.length))
+    : others.slice(Math.floor(random() * others.length)).slice(0, 1);
+  const chosen = probes === 'all' ? others : some;
+  const dueOrNone = isSlow ? 'due' : 'none';
   const suspected = longestUnverified(faulty, dueProbes(faulty.length));
   const sample = [...new Set([...suspected, ...chosen])];
   const accepted = [...fresh, ...sample.map(({ key }) => key)];
@@ -175,7 +174,7 @@ export async function preparePass(
       rights: server.rights,
       blocked,
       outbox,
-      probes: probes === 'all' ? 'all' : isSlow ? 'due' : 'none',
+      probes: probes === 'all' ? probes : dueOrNone,
       refusals: claim.refusals,
       wanted: all.length + lacking.length,
       withheld: withheld.filter(({ id }) => !isLacking(id)).length,

@@ -232,11 +232,11 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
   const probed = zone === undefined ? undefined : comparisonForm(zone);
   const zoneIn = (some: Zones) =>
     some === 'all' || (probed !== undefined && some.includes(probed)) ? zone : some[0];
+  // A key that opens nothing must still be known: other lists and requesters may name it.
+  const ofUnlisted: readonly Expectation['check'][] = hidesUnlistedKeys === true ? [] : ['query'];
   for (const key of plan.accepted) {
     const rights = rightsIn(key.access);
-    // A key that opens nothing must still be known: other lists and requesters may name it.
-    const checks: readonly Expectation['check'][] =
-      rights.length > 0 ? rights : hidesUnlistedKeys === true ? [] : ['query'];
+    const checks = rights.length > 0 ? rights : ofUnlisted;
     for (const check of checks) {
       const tested = zoneIn((check === 'query' ? undefined : key.access[check]) ?? 'all');
       if (tested === undefined) failures.set(key.id, NO_ZONE);

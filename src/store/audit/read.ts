@@ -159,7 +159,8 @@ async function readSealed(
     const wanted = page.wanted();
     const range = rangeOf(batches, stepSize(filters, wanted));
     if (range === undefined) return { records, next: undefined };
-    const edgeSeq = range.edge === position.batch ? position.seq : first === 'oldest' ? 0 : MAX_SEQ;
+    const firstSeq = first === 'oldest' ? 0 : MAX_SEQ;
+    const edgeSeq = range.edge === position.batch ? position.seq : firstSeq;
     const found = await sql.all(
       `${SELECT_RECORDS}${filters.resource_id === undefined ? IN_BATCHES : IN_EACH_BATCH} AND seq >= ? AND seq <= ? AND (batch ${sign} ? OR seq ${sign} ?)${condition.text} ORDER BY ${range.edge === range.end ? '' : `batch ${order}, `}seq ${order} LIMIT ?`,
       [

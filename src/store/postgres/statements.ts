@@ -46,12 +46,8 @@ export function sqlOn(query: Query, queryShared = query): Sql {
     parameters: readonly unknown[],
     use?: Use,
   ): Promise<pg.QueryResult<SqlRow>> => {
-    const statement =
-      parameters.length === 0
-        ? { text }
-        : use === 'once'
-          ? { text: numbered(text) }
-          : prepared(text);
+    const bound = () => (use === 'once' ? { text: numbered(text) } : prepared(text));
+    const statement = parameters.length === 0 ? { text } : bound();
     try {
       const through = use === 'shared' ? queryShared : query;
       return await through({ ...statement, values: [...parameters] });

@@ -69,7 +69,8 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     },
     async reservation(name) {
       const row = await sql.one(RESERVATION, [name, name]);
-      return row === undefined ? undefined : row.kind === 'handle' ? 'handle' : 'retired';
+      if (row === undefined) return undefined;
+      return row.kind === 'handle' ? 'handle' : 'retired';
     },
     async grantedZones(keyIds, zoneId) {
       if (keyIds.length === 0) return [];

@@ -211,9 +211,10 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
 describe('bind: an import leaves out the keys with which rndc or named itself controls the server', () => {
   const key = (name: string) => `key "${name}" { algorithm hmac-sha256; secret "${K}"; };\n`;
   const outcome = (text: string, path?: string) =>
-    IMPORT_FORMATS.bind
-      ?.read(text, undefined, path)
-      .map((entry) => ('leftOut' in entry ? entry.leftOut : 'key' in entry ? 'key' : 'problem'));
+    IMPORT_FORMATS.bind?.read(text, undefined, path).map((entry) => {
+      if ('leftOut' in entry) return entry.leftOut;
+      return 'key' in entry ? 'key' : 'problem';
+    });
   const byControls = ': a `controls` statement lets this key control the server';
   const byRndc = ': rndc controls the server with this key';
   const ofSession = ': named replaces this key at each start, for updates from its own machine';

@@ -91,12 +91,9 @@ describe('a rule for the changes of a resource type', () => {
     const com = await createResource(dependencies, tld, CONTEXT, { name: 'com' });
     await createResource(dependencies, tld, CONTEXT, { name: 'net' });
     const before = await list();
-    addRule(
-      tld,
-      ({ operation }) =>
-        operation ===
-        (/update|changed/.test(way) ? 'update' : /delete|removed/.test(way) ? 'delete' : 'create'),
-    );
+    const other = /delete|removed/.test(way) ? 'delete' : 'create';
+    const refused = /update|changed/.test(way) ? 'update' : other;
+    addRule(tld, ({ operation }) => operation === refused);
     await expect(WAYS[way]?.(com.id)).rejects.toMatchObject({ code: 'forbidden' });
     expect(await list()).toEqual(before);
   });

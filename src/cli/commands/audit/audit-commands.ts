@@ -83,9 +83,10 @@ function addList(parent: Command, terminal: Terminal): void {
       records.push(...page.records);
       marker = page.next;
     }
-    records.sort((one, other) =>
-      one.at === other.at ? one.seq - other.seq : one.at < other.at ? -1 : 1,
-    );
+    records.sort((one, other) => {
+      if (one.at === other.at) return one.seq - other.seq;
+      return one.at < other.at ? -1 : 1;
+    });
     const isTable = (format === undefined || format === 'table') && !long;
     const rows = records.map((record) => ({ ...record, ...summaryOf(record) }));
     printList(terminal, rows, isTable ? SUMMARY_COLUMNS : COLUMNS, flags);

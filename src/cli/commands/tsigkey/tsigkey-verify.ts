@@ -205,5 +205,6 @@ async function rowResult(
 }
 
 function checkOf({ transfer, update }: VerifyFlags): Check {
-  return transfer === true ? 'transfer' : update === true ? 'update' : 'query';
+  if (transfer === true) return 'transfer';
+  return update === true ? 'update' : 'query';
 }
