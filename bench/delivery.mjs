@@ -7,7 +7,7 @@
 // `--row TEXT` measures the rows with this text in their names. `--rights transfer`,
 // `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows; with `--grants 100`, each key has
 // its rights in 100 zones of the pool. `--lifecycles 10000` gives so many keys of the idle service an
-// expiry, and replaces one in 50 of them, as if a day ago. `--seconds 60`, `--settle 0` and
+// expiry, and `--rotations 200` replaces so many of them, as if a day ago. `--seconds 60`, `--settle 0` and
 // `--servers BIND,NSD` change the measurement of the idle service.
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, statSync } from 'node:fs';
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     'pool-keys': { type: 'string' },
     grants: { type: 'string' },
     lifecycles: { type: 'string', default: '0' },
+    rotations: { type: 'string', default: '0' },
     profile: { type: 'string' },
     servers: { type: 'string', default: 'BIND,BIND,BIND,BIND,Knot,Knot,NSD,NSD' },
     settle: { type: 'string', default: '160' },
@@ -250,7 +251,7 @@ async function measureIdle({ zones: count, keys, percent }) {
     // service knows.
     await pause(Number(values.settle) * 1000);
     const [start, began, before] = [service.cpu(), performance.now(), await passesOf(service)];
-    const rotating = lifecycles === 0 ? '' : `${lifecycles} with a lifecycle, `;
+    const rotating = `${lifecycles} with a lifecycle, ${values.rotations} of them replaced, `;
     const what = `idle: ${keys} keys, ${rotating}${zones.length} zones, ${brands.map(({ name }) => name).join(', ')}`;
     print(`${what}: ${(start / 1e6).toFixed(1)} s of CPU time until all are live and verified`);
     await pause(Number(values.seconds) * 1000);
@@ -339,15 +340,16 @@ async function filledDatabase(zones, owners, keys, poolKeys, grants, lifecycles 
 }
 
 /**
- * Gives a key an expiry in 100 days, and replaces one key in 50. The clients of half of these have
+ * Gives a key an expiry in 100 days, and replaces the first keys. The clients of half of these have
  * moved, so that both keys work for the overlap of a week.
  */
 async function giveLifecycle(service, { id }, index) {
   const expiry = new Date(Date.now() + 100 * 86_400_000).toISOString().replace('Z', '000');
   const path = `/v2/tsigkeys/${id}`;
   await sendRequest(service, 'PATCH', `${path}/lifecycle`, { expires_at: expiry });
-  if (index % 50 === 0) await sendRequest(service, 'POST', `${path}/rotate`, {}, 201);
-  if (index % 100 === 0) await sendRequest(service, 'POST', `${path}/confirm`, {});
+  if (index >= Number(values.rotations)) return;
+  await sendRequest(service, 'POST', `${path}/rotate`, {}, 201);
+  if (index % 2 === 0) await sendRequest(service, 'POST', `${path}/confirm`, {});
 }
 
 /** Lets each rotation have begun a day ago: its clients take days, and the job looks less often. */

@@ -1,8 +1,9 @@
-import { useLoaded } from '../parts/loaded.ts';
-import { Denied } from '../parts/notices.tsx';
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Denied, Problem } from '../parts/notices.tsx';
 import { PageHead } from '../parts/page.tsx';
-import { may } from '../session.ts';
 import type { ScreenProps } from '../router.ts';
+import { may } from '../session.ts';
 import { KeyList } from './key-list.tsx';
 import { KeyPage } from './key-page.tsx';
 
@@ -11,17 +12,21 @@ export function Keys({ path: [id] }: ScreenProps) {
   return id === 'import' ? <Import /> : <KeyPage key={id} id={id} />;
 }
 
-/** It reads configurations with code that no other page needs. */
-const loadImport = async () => (await import('./import-keys.tsx')).ImportKeys;
-
+/** The page of the import, whose code no other page needs. */
 function Import() {
-  const Loaded = useLoaded(may('tsigkeys:create') ? loadImport : undefined);
+  const [Content, setContent] = useState<ComponentType>();
+  const [error, setError] = useState<Error>();
+  useEffect(() => {
+    if (may('tsigkeys:create'))
+      import('./import-keys.tsx').then(({ ImportKeys }) => setContent(() => ImportKeys), setError);
+  }, []);
   return (
     <>
       <PageHead title="Import keys" of="tsigkeys" />
       <div class="stack">
         <Denied right="tsigkeys:create" what="Importing keys" />
-        {Loaded === undefined ? null : <Loaded />}
+        {error === undefined ? null : <Problem error={error} />}
+        {Content === undefined ? null : <Content />}
       </div>
     </>
   );

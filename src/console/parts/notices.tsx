@@ -89,15 +89,3 @@ export function NotLive(props: { error: RequestError | undefined; asOf: number; 
     </p>
   );
 }
-
-/** Stands in the place of a part of the console that could not be loaded. */
-export function NotLoaded() {
-  return (
-    <>
-      <p>This could not be loaded: the service was updated, or cannot be reached.</p>
-      <div>
-        <Button onClick={() => location.reload()}>Load again</Button>
-      </div>
-    </>
-  );
-}

@@ -1,4 +1,12 @@
 import type { ComponentType } from 'preact';
+import { Audit } from '../audit/audit.tsx';
+import { Keys } from '../keys/keys.tsx';
+import { NameServers } from '../nameservers/server-list.tsx';
+import { Overview } from '../overview/overview.tsx';
+import { Pools } from '../pools/pools.tsx';
+import { Tlds } from '../tlds/tlds.tsx';
+import { Tokens } from '../tokens/token-list.tsx';
+import { Zones } from '../zones/zones.tsx';
 import type { ScreenProps } from '../router.ts';
 
 export type Screen = readonly [
@@ -7,24 +15,17 @@ export type Screen = readonly [
   title: string,
   /** The right without which the screen is not shown. */
   right: string | undefined,
-  load: () => Promise<ComponentType<ScreenProps>>,
+  Content: ComponentType<ScreenProps>,
 ];
-
-const nameServers = async () => (await import('../nameservers/server-list.tsx')).NameServers;
 
 /** The screens in the order of the navigation. */
 export const SCREENS: readonly Screen[] = [
-  ['', 'Overview', undefined, async () => (await import('../overview/overview.tsx')).Overview],
-  ['keys', 'Keys', 'tsigkeys:list', async () => (await import('../keys/keys.tsx')).Keys],
-  ['zones', 'Zones', 'zones:list', async () => (await import('../zones/zones.tsx')).Zones],
-  ['tlds', 'Top-level domains', 'tlds:list', async () => (await import('../tlds/tlds.tsx')).Tlds],
-  ['nameservers', 'Name servers', 'nameservers:list', nameServers],
-  ['pools', 'Pools', 'pools:list', async () => (await import('../pools/pools.tsx')).Pools],
-  [
-    'tokens',
-    'Tokens',
-    'tokens:list',
-    async () => (await import('../tokens/token-list.tsx')).Tokens,
-  ],
-  ['audit', 'Audit', 'audit:list', async () => (await import('../audit/audit.tsx')).Audit],
+  ['', 'Overview', undefined, Overview],
+  ['keys', 'Keys', 'tsigkeys:list', Keys],
+  ['zones', 'Zones', 'zones:list', Zones],
+  ['tlds', 'Top-level domains', 'tlds:list', Tlds],
+  ['nameservers', 'Name servers', 'nameservers:list', NameServers],
+  ['pools', 'Pools', 'pools:list', Pools],
+  ['tokens', 'Tokens', 'tokens:list', Tokens],
+  ['audit', 'Audit', 'audit:list', Audit],
 ];

@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { useLoaded } from '../parts/loaded.ts';
 import { Mark } from '../parts/mark.tsx';
 import { Denied } from '../parts/notices.tsx';
 import { PageHead } from '../parts/page.tsx';
@@ -29,9 +28,9 @@ export function Shell() {
   const screens = SCREENS.filter(([, , right]) => right === undefined || may(right));
   const isAsked = ([page]: Screen) => page === (path[0] ?? '');
   const screen = screens.find(isAsked);
-  const Loaded = useLoaded(screen?.[3]);
+  const Content = screen?.[3];
   const main = useRef<HTMLElement>(null);
-  useFocus(main, path.join('/'), Loaded !== undefined);
+  useFocus(main, path.join('/'));
   return (
     <>
       <a
@@ -62,15 +61,18 @@ export function Shell() {
             ))}
           </nav>
           <div class="side-foot">
-            <a href={`${SERVICE}docs`}>API reference</a>
+            <a href={`${SERVICE}docs`}>API</a>
             <span>Version {session.value?.version}</span>
           </div>
         </aside>
         <div>
           <Header />
           <main id="main" class="main" ref={main} tabIndex={-1}>
-            {screen === undefined ? <NotShown screen={SCREENS.find(isAsked)} /> : null}
-            {Loaded !== undefined ? <Loaded path={path.slice(1)} /> : null}
+            {Content === undefined ? (
+              <NotShown screen={SCREENS.find(isAsked)} />
+            ) : (
+              <Content path={path.slice(1)} />
+            )}
           </main>
         </div>
       </div>
@@ -82,15 +84,15 @@ export function Shell() {
 }
 
 /** Moves the focus to the heading of a page that the person opened. */
-function useFocus(main: { current: HTMLElement | null }, path: string, isLoaded: boolean): void {
+function useFocus(main: { current: HTMLElement | null }, path: string): void {
   const before = useRef(path);
   useEffect(() => {
-    if (!isLoaded || before.current === path) return;
+    if (before.current === path) return;
     before.current = path;
     scrollTo(0, isReturning.value ? leftAt() : 0);
     const heading = main.current?.querySelector<HTMLElement>('h1');
     (heading ?? main.current)?.focus({ preventScroll: true });
-  }, [path, isLoaded]);
+  }, [path]);
 }
 
 function Header() {
