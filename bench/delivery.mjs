@@ -251,7 +251,8 @@ async function measureIdle({ zones: count, keys, percent }) {
     // service knows.
     await pause(Number(values.settle) * 1000);
     const [start, began, before] = [service.cpu(), performance.now(), await passesOf(service)];
-    const rotating = `${lifecycles} with a lifecycle, ${values.rotations} of them replaced, `;
+    const replaced = `${lifecycles} with a lifecycle, ${values.rotations} of them replaced, `;
+    const rotating = lifecycles === 0 ? '' : replaced;
     const what = `idle: ${keys} keys, ${rotating}${zones.length} zones, ${brands.map(({ name }) => name).join(', ')}`;
     print(`${what}: ${(start / 1e6).toFixed(1)} s of CPU time until all are live and verified`);
     await pause(Number(values.seconds) * 1000);
