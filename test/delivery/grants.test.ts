@@ -175,18 +175,27 @@ const UPDATING = [
   },
 ].filter(({ brand }) => brand.isInstalled());
 
+/** Starts a service that delivers to a name server whose configuration was edited. */
+async function startWithout(
+  brand: Parameters<typeof startDeliveryServer>[0],
+  edit: (configuration: string) => string,
+) {
+  const server = await startDeliveryServer(brand);
+  onTestFinished(() => server.remove());
+  await editFile(join(server.folder, brand.include?.main ?? ''), edit);
+  await server.stop();
+  await server.start();
+  const service = await startTestService(delivering(server));
+  onTestFinished(() => service.close());
+  await createZones(service);
+  await untilLive(service);
+  return service;
+}
+
 test.each(UPDATING)(
   'a $brand.name server is live if one of its zones names no list for a right of a key: the key says which, and how to limit it',
   async ({ brand, withoutList }) => {
-    const server = await startDeliveryServer(brand);
-    onTestFinished(() => server.remove());
-    await editFile(join(server.folder, brand.include?.main ?? ''), withoutList);
-    await server.stop();
-    await server.start();
-    const service = await startTestService(delivering(server));
-    onTestFinished(() => service.close());
-    await createZones(service);
-    await untilLive(service);
+    const service = await startWithout(brand, withoutList);
     const key = await createKey(service, 'first');
     expect(await deliveries(service, key.id)).toMatchObject({
       state: 'failed',
@@ -209,17 +218,7 @@ test.each(UPDATING)(
 test.runIf(knot.isInstalled())(
   'a Knot server is live if no zone names a list for its only key: the server has loaded the key, although it denies to know it',
   async () => {
-    const server = await startDeliveryServer(knot);
-    onTestFinished(() => server.remove());
-    await editFile(join(server.folder, 'knot.conf'), (text) =>
-      text.replaceAll(/^ +acl: .*\n/gm, ''),
-    );
-    await server.stop();
-    await server.start();
-    const service = await startTestService(delivering(server));
-    onTestFinished(() => service.close());
-    await createZones(service);
-    await untilLive(service);
+    const service = await startWithout(knot, (text) => text.replaceAll(/^ +acl: .*\n/gm, ''));
     const { id } = await createKey(service, 'first');
     const error = {
       code: 'not_admitted',

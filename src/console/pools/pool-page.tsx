@@ -14,7 +14,7 @@ import { DEFAULT_POOL } from './default-pool.ts';
 const SHOWN = 10;
 
 /** Returns NS records as people type them. */
-export function recordsOf({ ns_records: records }: Pick<Pool, 'ns_records'>): readonly string[] {
+function recordsOf({ ns_records: records }: Pick<Pool, 'ns_records'>): readonly string[] {
   return records.map(({ priority, hostname }) => `${priority} ${hostname}`);
 }
 

@@ -1,6 +1,6 @@
 import { normaliseUuid } from '../model/field.ts';
 import { problemBelow, readRecords, withoutFormulaMark } from '../text/csv.ts';
-import { linesOfItems, memberOf } from '../text/json.ts';
+import { looksLikeJson, memberOf, readJsonItems } from '../text/json.ts';
 import { entryOf, KeyFileError, type Entry, type KeyReader } from './reader.ts';
 
 /** What clients print instead of a secret that the token may not see, or that they hide. */
@@ -25,7 +25,7 @@ export const CLIENT_FORMATS: Readonly<Record<'csv' | 'json', KeyReader>> = {
 
 /** Returns the format that `text` appears to be in, or undefined. */
 export function detectClientFormat(text: string): 'csv' | 'json' | undefined {
-  if (/^\uFEFF?\s*[[{]/.test(text)) return 'json';
+  if (looksLikeJson(text)) return 'json';
   const [first] = readRecords(/^\uFEFF?([^\r\n]*)/.exec(text)?.[1] ?? '', ',');
   const columns = columnsIn(first?.fields ?? []);
   const isCsv = ['name', 'algorithm', 'scope'].every((column) => columns.includes(column));
@@ -34,16 +34,9 @@ export function detectClientFormat(text: string): 'csv' | 'json' | undefined {
 
 /** Reads an array of keys, or an object with this array as `tsigkeys`, as the API returns it. */
 function readJson(text: string): Entry[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    throw new KeyFileError({ line: 1 }, 'the file is not JSON');
-  }
-  const items = memberOf(parsed, 'tsigkeys') ?? parsed;
-  if (!Array.isArray(items)) throw new KeyFileError({ line: 1 }, 'this is not a list of TSIG keys');
-  const lines = linesOfItems(text, items === parsed ? 1 : 2);
-  return items.map((item, index) => entryIn(lines[index] ?? 1, (name) => memberOf(item, name)));
+  const read = readJsonItems(text, 'tsigkeys', 'this is not a list of TSIG keys');
+  if ('problem' in read) throw new KeyFileError({ line: 1 }, read.problem);
+  return read.items.map(({ line, item }) => entryIn(line, (name) => memberOf(item, name)));
 }
 
 /** Reads lines below a header, which names the columns. */

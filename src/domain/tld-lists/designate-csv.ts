@@ -43,8 +43,8 @@ function readDesignateCsv(text: string, delimiter: string): TldList {
   const refused: RefusedLine[] = [];
   for (const { line, fields, open } of readRecords(text, delimiter)) {
     const [name = '', description] = fields;
-    const count = `the line has ${fields.length} fields instead of one or two`;
-    const wrong = fields.length > 2 ? count : undefined;
+    const wrong =
+      fields.length > 2 ? `the line has ${fields.length} fields instead of one or two` : undefined;
     const problem = open ? UNCLOSED : wrong;
     if (problem !== undefined) refused.push({ line, text: name, reason: problem });
     else

@@ -1,4 +1,5 @@
 import { withoutFinalDot } from '../text/dns-name.ts';
+import { looksLikeJson } from '../text/json.ts';
 import { readCsv } from './designate-csv.ts';
 import { asciiForm, linesOf, withoutRepeats, type ListEntry, type TldList } from './list.ts';
 import { readJsonList } from './read-json.ts';
@@ -66,7 +67,7 @@ function unfitReason({ name, description }: ListEntry, isFirst: boolean): string
 }
 
 export function detectFormat(text: string, delimiter: string): ListFormat {
-  if (/^\uFEFF?\s*[[{]/.test(text)) return 'json';
+  if (looksLikeJson(text)) return 'json';
   if (/^\s*# Version \d+, Last Updated /.test(text)) return 'iana';
   if (/^\/\/|^\*\.|^!/m.test(text)) return 'psl';
   const lines = text.replaceAll(/^[^\S\r\n]*#.*|\s#.*$/gm, '').split(/[\r\n]+/);

@@ -16,8 +16,8 @@ export interface ApiDocument {
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly {
     readonly name: string;
+    /** The title of the tag for people, which documentation tools read. */
     readonly 'x-displayName': string;
-    /** The title of the tag for people, which other documentation tools also read. */
     readonly description: string;
     readonly externalDocs?: ExternalDocs;
   }[];

@@ -78,7 +78,7 @@ async function reason(configurationFile: string, signal: AbortSignal): Promise<s
 }
 
 /** Reads the configuration of a running server over its control socket. */
-export async function printedByKnot(
+async function printedByKnot(
   controlSocket: string,
   signal: AbortSignal,
 ): Promise<PrintedConfiguration> {

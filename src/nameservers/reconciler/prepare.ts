@@ -87,13 +87,14 @@ export async function preparePass(
   const isRefused = ({ row }: Verified) => row.error?.code === NOT_ADMITTED;
   const unrefused = isSlow ? others.filter((each) => !isRefused(each)) : others;
   const faulty = unrefused.filter((each) => isWide(each) || isRefused(each));
-  const some = isSlow
-    ? longestUnverified(unrefused, dueProbes(unrefused.length))
-    : others.slice(Math.floor(random() * others.length)).slice(0, 1);
-  const chosen = probes === 'all' ? others : some;
+  const choose = () => {
+    if (probes === 'all') return others;
+    if (isSlow) return longestUnverified(unrefused, dueProbes(unrefused.length));
+    return others.slice(Math.floor(random() * others.length)).slice(0, 1);
+  };
   const dueOrNone = isSlow ? 'due' : 'none';
   const suspected = longestUnverified(faulty, dueProbes(faulty.length));
-  const sample = [...new Set([...suspected, ...chosen])];
+  const sample = [...new Set([...suspected, ...choose()])];
   const accepted = [...fresh, ...sample.map(({ key }) => key)];
   const isLacking = (id: string) => {
     const row = rows.get(id);

@@ -16,6 +16,12 @@ export type Query = (query: {
  */
 const statements = new Map<string, { name: string; text: string }>();
 
+/** Returns a statement, prepared if it has parameters and is used more than once. */
+function statementOf(text: string, hasParameters: boolean, use: Use | undefined) {
+  if (!hasParameters) return { text };
+  return use === 'once' ? { text: numbered(text) } : prepared(text);
+}
+
 /**
  * Returns the statement with numbered parameters. Each connection prepares the statement once,
  * under the returned name.
@@ -46,8 +52,7 @@ export function sqlOn(query: Query, queryShared = query): Sql {
     parameters: readonly unknown[],
     use?: Use,
   ): Promise<pg.QueryResult<SqlRow>> => {
-    const bound = () => (use === 'once' ? { text: numbered(text) } : prepared(text));
-    const statement = parameters.length === 0 ? { text } : bound();
+    const statement = statementOf(text, parameters.length > 0, use);
     try {
       const through = use === 'shared' ? queryShared : query;
       return await through({ ...statement, values: [...parameters] });
