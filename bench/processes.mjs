@@ -1,8 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The length of one tick in `/proc/PID/stat`, in microseconds (USER_HZ is 100 on Linux). */
-const TICK_US = 10_000;
-
 /**
  * Returns the CPU time of a process and its running children since their start, in microseconds.
  * The time includes user and system mode.
@@ -11,10 +8,18 @@ export function cpuMicroseconds(pid) {
   return processTree(pid).reduce((sum, each) => sum + ownCpuMicroseconds(each), 0);
 }
 
+/** The kernel counts the time of each thread in nanoseconds, in the first field of `schedstat`. */
 function ownCpuMicroseconds(pid) {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const [, ...fields] = text.slice(text.lastIndexOf(')')).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_US;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  return threads.reduce((sum, thread) => sum + threadNanoseconds(pid, thread), 0) / 1000;
+}
+
+function threadNanoseconds(pid, thread) {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+  } catch {
+    return 0; // the thread has ended
+  }
 }
 
 /**

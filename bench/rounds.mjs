@@ -89,18 +89,26 @@ const RATIOS = {
   rate: (measured, floor) => measured.rate / floor.rate,
 };
 
+/** Returns the median of every `count` values. */
+function mediansOf(values, count) {
+  const groups = Math.ceil(values.length / count);
+  return Array.from({ length: groups }, (_, index) =>
+    median(values.slice(index * count, (index + 1) * count)),
+  );
+}
+
 /**
  * Returns a row of the table: the medians of the rounds, and the median ratio to a floor. `metric`
- * is the metric that each round compares.
+ * is the metric that each round compares. `shortRounds` is how many rounds make one for the spread.
  *
- *
- * @param {{ name: string, measured: Measured[], floor?: Measured[], metric?: 'cpu' | 'rate', target?: object, service?: object }} parts
+ * @param {{ name: string, measured: Measured[], floor?: Measured[], metric?: 'cpu' | 'rate', shortRounds?: number, target?: object, service?: object }} parts
  */
 export function rowOf({
   name,
   measured,
   floor,
   metric = 'cpu',
+  shortRounds = 1,
   target,
   service,
   peakMb = service?.memory('VmHWM'),
@@ -108,7 +116,7 @@ export function rowOf({
   const middle = (member) =>
     measured[0][member] === undefined ? undefined : median(measured.map((each) => each[member]));
   const ratios = floor?.map((each, round) => RATIOS[metric](measured[round], each));
-  const compared = ratios ?? measured.map((each) => each[metric]);
+  const compared = mediansOf(ratios ?? measured.map((each) => each[metric]), shortRounds);
   const value = ratios === undefined ? middle(target?.of ?? metric) : median(ratios);
   const spread =
     compared.length < 2 ? 0 : (Math.max(...compared) - Math.min(...compared)) / median(compared);

@@ -3,6 +3,7 @@ import { postgresHarness } from '../harness.mjs';
 import { ownToken, sendRequest, startService } from '../service.mjs';
 
 const KEYS = 100;
+const STARTS = 9;
 const TLDS = ['example', 'test'];
 const KEY = {
   algorithm: 'hmac-sha256',
@@ -29,14 +30,32 @@ const ROWS = [
   ['tlds/check of 1,000 names, CPU', 'check', { target: { atMost: 1.05 } }],
 ];
 
+/** How many short rounds, one build directly after the other, make one round of the table. */
+const SHORT_ROUNDS = 10;
+
 /**
  * Compares the cost of the current build with that of another build, `bench.before`. Both builds
- * run at the same time on separate databases, and their rounds alternate.
+ * run at the same time on separate databases. Their rounds are short and alternate, because the
+ * speed of a machine changes by more in two seconds than the builds differ.
  */
-export async function before(bench) {
-  const programs = { before: bench.before, now: undefined };
+export async function before(whole) {
+  const programs = { before: whole.before, now: undefined };
+  const bench = whole.quick
+    ? whole
+    : { ...whole, seconds: 0.25, rounds: whole.rounds * SHORT_ROUNDS };
   const rows = [...(await embedded(bench, programs)), ...(await onPostgres(bench, programs))];
   return [...rows, ...(await starts(bench, programs))];
+}
+
+/** Returns a function that measures both builds, in turns one first and the other first. */
+function inPairs(onBuild) {
+  let order = ['before', 'now'];
+  return async () => {
+    order = [...order].reverse();
+    const pair = {};
+    for (const name of order) pair[name] = await onBuild(name);
+    return pair;
+  };
 }
 
 /** Starts both builds. `database` returns the database URL of a build. */
@@ -54,10 +73,10 @@ async function embedded(bench, programs) {
   const operations = {};
   for (const [name, service] of Object.entries(services))
     operations[name] = await operationsOn(bench, name, service);
-  // Each operation runs on one build directly after the other, because other load changes.
-  const parts = Object.keys(operations.now).flatMap((operation) =>
-    Object.keys(services).map((name) => [`${operation} ${name}`, operations[name][operation]]),
-  );
+  const parts = Object.keys(operations.now).map((operation) => {
+    const onBuild = (name) => operations[name][operation]();
+    return [operation, inPairs(onBuild)];
+  });
   const measured = await interleave(bench, Object.fromEntries(parts));
   const compare = comparison(bench, measured);
   for (const service of Object.values(services)) await service.stop();
@@ -118,10 +137,8 @@ async function onPostgres(bench, programs) {
   const server = await startPostgres({ fsync: 'on', synchronous_commit: 'on' });
   try {
     const services = await startBoth(programs, (name) => createDatabase(server.url, name));
-    const parts = {};
-    for (const [name, service] of Object.entries(services))
-      parts[`create ${name}`] = () => underLoad(bench, service, { traffic: 'create', args: {} });
-    const measured = await interleave(bench, parts);
+    const onBuild = (name) => underLoad(bench, services[name], { traffic: 'create', args: {} });
+    const measured = await interleave(bench, { create: inPairs(onBuild) });
     for (const service of Object.values(services)) await service.stop();
     return [
       comparison(bench, measured)('PostgreSQL: durable create', 'create', {
@@ -135,12 +152,12 @@ async function onPostgres(bench, programs) {
 }
 
 /**
- * Starts each build `3 * bench.rounds` times, and compares the time to the first response and the
+ * Starts each build `STARTS` times, and compares the time to the first response and the
  * memory.
  */
 async function starts(bench, programs) {
   const measured = { before: [], now: [] };
-  for (let round = 0; round < 3 * bench.rounds; round += 1) {
+  for (let round = 0; round < STARTS; round += 1) {
     for (const [name, program] of Object.entries(programs)) {
       const service = await startService({ program });
       measured[name].push({ ms: service.startMs, mb: service.memory() });
@@ -168,8 +185,9 @@ function comparison(bench, measured) {
   return (name, operation, options) =>
     rowOf({
       name: `${name}, against ${bench.beforeName}`,
-      measured: measured[`${operation} now`],
-      floor: measured[`${operation} before`],
+      measured: measured[operation].map(({ now }) => now),
+      floor: measured[operation].map(({ before }) => before),
+      shortRounds: SHORT_ROUNDS,
       peakMb: undefined,
       ...options,
     });

@@ -31,13 +31,15 @@ export interface Tally {
 const SHARE = 5000;
 const TOTAL = 20_000;
 
+/** The further events of a minute with one key. */
 interface Line {
-  readonly entry: AuditEntry;
+  /** Their record, undefined while there is none. */
+  entry: AuditEntry | undefined;
   readonly amounts: Record<string, number>;
 }
 
 export function createTally(share = SHARE, total = TOTAL): Tally {
-  const lines = new Map<string, Line | undefined>();
+  const lines = new Map<string, Line>();
   const shares = new Map<string, number>();
   let used = 0;
   let fresh: AuditEntry[] = [];
@@ -47,17 +49,17 @@ export function createTally(share = SHARE, total = TOTAL): Tally {
   return {
     count(caller, key, amounts, create, weight = 1) {
       const place = `${caller}\n${key}`;
-      if (!lines.has(place)) {
+      const line = lines.get(place);
+      if (line === undefined) {
         const own = (shares.get(caller) ?? 0) + weight;
         if (weight > 0 && (own > share || used + weight > total)) return false;
         shares.set(caller, own);
         used += weight;
-        lines.set(place, undefined);
-        fresh.push(withAmounts({ entry: create(), amounts }));
+        lines.set(place, { entry: undefined, amounts: {} });
+        fresh.push(withAmounts(create(), amounts));
         return true;
       }
-      let line = lines.get(place);
-      if (line === undefined) lines.set(place, (line = { entry: create(), amounts: {} }));
+      line.entry ??= create();
       for (const name in amounts)
         line.amounts[name] = (line.amounts[name] ?? 0) + (amounts[name] ?? 0);
       return true;
@@ -66,7 +68,8 @@ export function createTally(share = SHARE, total = TOTAL): Tally {
       // While the database cannot be written, the minute goes on, so memory stays within the shares.
       if (unwritten.length > 0) return unwritten;
       if (now !== minute) {
-        for (const line of lines.values()) if (line !== undefined) fresh.push(withAmounts(line));
+        for (const { entry, amounts } of lines.values())
+          if (entry !== undefined) fresh.push(withAmounts(entry, amounts));
         lines.clear();
         shares.clear();
         used = 0;
@@ -82,6 +85,6 @@ export function createTally(share = SHARE, total = TOTAL): Tally {
   };
 }
 
-function withAmounts({ entry, amounts }: Line): AuditEntry {
+function withAmounts(entry: AuditEntry, amounts: Line['amounts']): AuditEntry {
   return { ...entry, detail: { ...entry.detail, ...amounts } };
 }

@@ -36,11 +36,20 @@ export interface Route {
   readonly handler: Handler;
 }
 
+/** The number of handlers at work. */
+interface Running {
+  count: number;
+  /** Counts one handler less. */
+  readonly end: () => void;
+  /** Called when no handler is at work any more. */
+  ended: (() => void) | undefined;
+}
+
 declare module 'fastify' {
   interface FastifyInstance {
     allowed: Map<string, string>;
     /** What handlers still do, even if the client that asked for it has disconnected. */
-    running: Set<Promise<unknown>>;
+    running: Running;
   }
   interface FastifyRequest {
     /**
@@ -81,15 +90,23 @@ export const OPERATION_ROUTES: Readonly<
 /** Prepares an app for routes. Call it once per app, before the routes are added. */
 export function prepareRoutes(app: FastifyInstance): void {
   app.decorate('allowed', new Map());
-  app.decorate('running', new Set<Promise<unknown>>());
+  const running: Running = {
+    count: 0,
+    end() {
+      running.count -= 1;
+      if (running.count === 0) running.ended?.();
+    },
+    ended: undefined,
+  };
+  app.decorate('running', running);
   app.decorateRequest('route');
 }
 
 /** Counts `work` as running until it has ended. */
 export function running<T>(app: FastifyInstance, work: Promise<T>): Promise<T> {
-  app.running.add(work);
-  const end = () => app.running.delete(work);
-  work.then(end, end);
+  const { running } = app;
+  running.count += 1;
+  work.then(running.end, running.end);
   return work;
 }
 
@@ -99,8 +116,10 @@ export function running<T>(app: FastifyInstance, work: Promise<T>): Promise<T> {
  */
 export async function handlersEnded(app: FastifyInstance, signal: AbortSignal): Promise<void> {
   const overdue = signal.aborted ? undefined : once(signal, 'abort');
-  while (app.running.size > 0 && !signal.aborted) {
-    await Promise.race([Promise.allSettled(app.running), overdue]);
+  const { running } = app;
+  while (running.count > 0 && !signal.aborted) {
+    const ended = new Promise<void>((resolve) => (running.ended = resolve));
+    await Promise.race([ended, overdue]);
     await nextTurn(); // a request that waited for one of them begins now
   }
 }

@@ -118,12 +118,15 @@ function sharedSnapshot(
   connection: DatabaseSyncInstance,
   path: string,
 ): { reads: Sql; end(): void } {
+  let isCurrent = false; // cheaper to read than `isTransaction`
   const end = () => {
+    isCurrent = false;
     if (connection.isTransaction) connection.exec('ROLLBACK');
   };
   const inSnapshot = <T>(read: () => T): T => {
     try {
-      if (!connection.isTransaction) connection.exec('BEGIN');
+      if (!isCurrent) connection.exec('BEGIN');
+      isCurrent = true;
       return read();
     } catch (error) {
       end();

@@ -1,4 +1,4 @@
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 
 /** The maximum number of cached prepared statements per connection. A full cache is cleared. */
@@ -22,6 +22,8 @@ export function sqlOn(
   };
 }
 
+type Read<Result> = (parameters: readonly SqlValue[]) => Result;
+
 /** Returns a function that calls `prepare` once for each statement text. */
 export function cachedByText<T>(prepare: (text: string) => T): (text: string) => T {
   const statements = new Map<string, T>();
@@ -35,39 +37,45 @@ export function cachedByText<T>(prepare: (text: string) => T): (text: string) =>
   };
 }
 
-function prepareRow(
-  connection: DatabaseSyncInstance,
-  text: string,
-): (parameters: readonly SqlValue[]) => SqlRow | undefined {
-  const statement = connection.prepare(text);
-  const columns = statement.columns().map(({ name }) => name);
+/**
+ * Prepares a query of one row, or none. SQLite returns the row as one JSON text, which takes less
+ * time than returning every value separately. JSON represents all values of columns exactly,
+ * because the values are text, integers or null.
+ */
+function prepareRow(connection: DatabaseSyncInstance, text: string): Read<SqlRow | undefined> {
+  const plain = connection.prepare(text);
+  if (!text.startsWith('SELECT'))
+    return (parameters) => plain.get(...parameters) as SqlRow | undefined;
+  const columns = columnsOf(plain);
+  const statement = connection.prepare(`SELECT ${arrayOf(columns)} FROM (${text})`);
   statement.setReturnArrays(true);
   return (parameters) => {
-    const row: unknown = statement.get(...parameters);
-    return Array.isArray(row) ? rowOf(columns, row) : undefined;
+    const row = statement.get(...parameters) as [string] | undefined;
+    return row === undefined ? undefined : rowOf(columns, JSON.parse(row[0]) as unknown[]);
   };
 }
 
-/**
- * Prepares a query. SQLite returns all rows of a SELECT as one JSON text. Creating and parsing this
- * text takes less than half the time of returning every value separately. JSON represents all
- * values of columns exactly, because the values are text, integers or null.
- */
-function preparePage(
-  connection: DatabaseSyncInstance,
-  text: string,
-): (parameters: readonly SqlValue[]) => SqlRow[] {
+/** Prepares a query. SQLite returns all rows of a SELECT as one JSON text, as for one row. */
+function preparePage(connection: DatabaseSyncInstance, text: string): Read<SqlRow[]> {
   const plain = connection.prepare(text);
   if (!text.startsWith('SELECT')) return (parameters) => plain.all(...parameters) as SqlRow[];
-  const columns = plain.columns().map(({ name }) => name);
-  const values = columns.map((name) => `"${name}"`).join(', ');
+  const columns = columnsOf(plain);
   const statement = connection.prepare(
-    `SELECT json_group_array(json_array(${values})) AS page FROM (${text})`,
+    `SELECT json_group_array(${arrayOf(columns)}) AS page FROM (${text})`,
   );
   return (parameters) => {
     const { page } = statement.get(...parameters) as { page: string };
     return (JSON.parse(page) as unknown[][]).map((row) => rowOf(columns, row));
   };
+}
+
+function columnsOf(statement: StatementSyncInstance): string[] {
+  return statement.columns().map(({ name }) => name);
+}
+
+/** Returns the SQL of a JSON array of the columns. */
+function arrayOf(columns: readonly string[]): string {
+  return `json_array(${columns.map((name) => `"${name}"`).join(', ')})`;
 }
 
 export function rowOf(columns: readonly string[], values: readonly unknown[]): SqlRow {
