@@ -75,30 +75,40 @@ export interface Claim {
 
 /** What recording the result of a pass needs, without secrets. */
 export interface PassPlan {
-  /** The hash of the state. Null if the pass delivers only a part of the state. */
+  /** The outbox rows that the state includes. */
+  readonly outbox: readonly string[];
+  readonly probes: Claim['probes'];
+  readonly refusals: number;
+  readonly state: PlannedState;
+  readonly keys: PlannedKeys;
+}
+
+/** The state that a pass delivers. */
+export interface PlannedState {
+  /** Null if the pass delivers only a part of the state. */
   readonly hash: string | null;
   /** The rights of the keys. */
   readonly rights: readonly Right[];
   /** Why a part of the state waits for a confirmation, or null. */
   readonly blocked: Fault | null;
-  /** The outbox rows that the state includes. */
-  readonly outbox: readonly string[];
-  readonly probes: Claim['probes'];
-  readonly refusals: number;
   /** The number of keys that the name server should have. */
-  readonly wanted: number;
+  readonly keysWanted: number;
   /** The number of keys that the pass does not deliver, because of a hold or a block. */
-  readonly withheld: number;
+  readonly keysWithheld: number;
+}
+
+/** The keys with which a pass is concerned. */
+export interface PlannedKeys {
   /** The keys to verify. */
   readonly accepted: readonly KeyVersion[];
   /** The ids of keys without a delivery. */
-  readonly fresh: readonly string[];
+  readonly additions: readonly string[];
   /** The ids of keys to remove. */
-  readonly gone: readonly string[];
+  readonly removals: readonly string[];
   /** The changed deliveries of undeliverable keys. */
   readonly undeliverable: readonly Delivery[];
   /** The ids of undeliverable keys that no longer exist. */
-  readonly left: readonly string[];
+  readonly orphans: readonly string[];
 }
 
 /** The plan of an agent's pass, and the stamps that the name server may have. */
@@ -131,46 +141,52 @@ export type LogRecord = Pick<Answer, 'uses' | 'evidence' | 'log_position'>;
 export interface PassRecord {
   /** The outbox rows that the pass read before the state. */
   readonly outbox: readonly string[];
-  readonly state: FoundState;
-  readonly error: Fault | null;
-  readonly keysWanted: number;
-  readonly keysLive: number;
-  readonly appliedHash: string | null;
-  /** The time of the change. Undefined if the pass did not change the name server. */
-  readonly appliedAt: string | undefined;
-  /** The time of the verification. Undefined if the name server does not have all keys. */
-  readonly verifiedAt: string | undefined;
-  readonly changed: readonly Delivery[];
-  /** The ids of keys that the name server no longer has. */
-  readonly removed: readonly string[];
-  /** Records of the keys that the pass delivered or removed, for the audit trail. */
-  readonly events?: readonly AuditEntry[];
-  /** Whether another program had changed the name server. */
-  readonly foundDrift: boolean;
-  /** The rights of the keys. Absent if the pass did not apply the whole state. */
-  readonly appliedRights?: readonly Right[] | undefined;
-  /** What a hold leaves undelivered. Absent or null if delivery is not held. */
-  readonly held?: NameServer['held'];
-  /** The names of keys on the name server that the database lacks. Undefined if not checked. */
-  readonly unknownKeys?: readonly string[] | undefined;
-  /** The lines that name keys. Null if the configuration cannot be read, undefined if not checked. */
-  readonly keyReferences?: NameServer['key_references'] | undefined;
-  /** Absent if nothing was reported. */
-  readonly log?: LogRecord;
-  /** Whether a key was not verified. The pass then counts as a failed attempt. */
-  readonly failed: boolean;
-  /** How many times in a row the configuration of the name server was not ready. Absent for 0. */
-  readonly refusals?: number;
-  readonly nextCheckMs: number;
-  /**
-   * The time until the next scheduled probes. Undefined if the pass did not probe the keys that
-   * were due.
-   */
-  readonly nextProbeMs: number | undefined;
+  readonly found: PassFindings;
+  readonly applied: {
+    readonly hash: string | null;
+    /** The rights of the keys. Absent if the pass did not apply the whole state. */
+    readonly rights?: readonly Right[] | undefined;
+    /** The time of the change. Absent if the pass did not change the name server. */
+    readonly at?: string | undefined;
+  };
+  readonly deliveries: {
+    readonly changed: readonly Delivery[];
+    /** The ids of keys that the name server no longer has. */
+    readonly removedIds: readonly string[];
+    /** Records of the keys that the pass delivered or removed, for the audit trail. */
+    readonly events: readonly AuditEntry[];
+  };
+  readonly next: {
+    /** Whether the pass counts as a failed attempt. */
+    readonly isFailed: boolean;
+    /** How many times in a row the configuration of the name server was not ready. */
+    readonly refusals: number;
+    /** The time until the next check. */
+    readonly checkMs: number;
+    /** The time until the next scheduled probes. Absent if the pass did not probe the due keys. */
+    readonly probeMs?: number | undefined;
+  };
+  readonly log: LogRecord;
   /** The present stamp of the name server. Absent if not known. */
   readonly stamp?: string | undefined;
-  /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */
-  readonly keepLeaseMs?: number;
+  /** How long the holder keeps its lease, in milliseconds. If 0, the lease is released. */
+  readonly keepLeaseMs: number;
+}
+
+/** What a pass has found of a name server. */
+export interface PassFindings {
+  readonly state: FoundState;
+  readonly error: Fault | null;
+  /** What a hold leaves undelivered. Null if delivery is not held. */
+  readonly held: NameServer['held'];
+  readonly keysWanted: number;
+  readonly keysLive: number;
+  /** The time of the verification. Undefined if the name server does not have all keys. */
+  readonly verifiedAt: string | undefined;
+  /** The names of keys on the name server that the database lacks. Undefined if not checked. */
+  readonly unknownKeys: readonly string[] | undefined;
+  /** The lines that name keys. Null if the configuration cannot be read. */
+  readonly keyReferences: NameServer['key_references'];
 }
 
 /** The record of a failed pass. The outbox rows of the pass remain. */

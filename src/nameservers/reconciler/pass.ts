@@ -27,7 +27,6 @@ export interface PassDependencies extends RecordDependencies {
   readonly verify: Verify;
   /** The id of this process. */
   readonly holder: string;
-  /** Whether a pass repairs or only reports differences that another program made. */
   /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
   readonly lastRead: LastRead;

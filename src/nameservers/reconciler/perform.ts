@@ -18,7 +18,6 @@ import { verifySlowly, type Verify } from './verification.ts';
 export interface PerformDependencies {
   readonly driver: Driver;
   readonly verify: Verify;
-  /** Whether a pass repairs or only reports differences that another program made. */
   /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
   /** Follows the log of the name server. Absent if no log is given. */

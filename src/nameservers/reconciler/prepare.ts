@@ -171,22 +171,26 @@ export async function preparePass(
       log_position: claim.logPosition,
     },
     plan: {
-      hash: isWhole ? hash : null,
-      rights: server.rights,
-      blocked,
       outbox,
       probes: probes === 'all' ? probes : dueOrNone,
       refusals: claim.refusals,
-      wanted: all.length + lacking.length,
-      withheld: withheld.filter(({ id }) => !isLacking(id)).length,
-      accepted: accepted.map(({ id, name, version }) => ({ id, name, version })),
-      fresh: fresh.filter(({ id }) => !rows.has(id)).map(({ id }) => id),
-      gone: gone.map(({ keyId }) => keyId),
-      undeliverable: undeliverableRows(desired, rows, now),
-      left: former
-        .filter(({ state: of, appliedAt }) => of === 'undeliverable' && appliedAt === null)
-        .map(({ keyId }) => keyId)
-        .filter((id) => !idsOf(all).has(id) && !undeliverable.has(id)),
+      state: {
+        hash: isWhole ? hash : null,
+        rights: server.rights,
+        blocked,
+        keysWanted: all.length + lacking.length,
+        keysWithheld: withheld.filter(({ id }) => !isLacking(id)).length,
+      },
+      keys: {
+        accepted: accepted.map(({ id, name, version }) => ({ id, name, version })),
+        additions: fresh.filter(({ id }) => !rows.has(id)).map(({ id }) => id),
+        removals: gone.map(({ keyId }) => keyId),
+        undeliverable: undeliverableRows(desired, rows, now),
+        orphans: former
+          .filter(({ state: of, appliedAt }) => of === 'undeliverable' && appliedAt === null)
+          .map(({ keyId }) => keyId)
+          .filter((id) => !idsOf(all).has(id) && !undeliverable.has(id)),
+      },
     },
   };
 }

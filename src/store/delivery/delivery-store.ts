@@ -103,14 +103,15 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
             `DELETE FROM outbox WHERE nameserver_id = ? AND id IN (${places(ids.length)})`,
             [id, ...ids],
           );
-        for (const ids of parts(pass.removed, ...ROWS))
+        const { changed, removedIds, events } = pass.deliveries;
+        for (const ids of parts(removedIds, ...ROWS))
           await sql.run(
             `DELETE FROM deliveries WHERE nameserver_id = ? AND key_id IN (${places(ids.length)})`,
             [id, ...ids],
           );
-        await putDeliveries(sql, id, pass.changed);
-        await insertRecords(sql, pass.events ?? []);
-        await putUses(sql, database.dialect.rowLock, id, pass.log?.uses ?? []);
+        await putDeliveries(sql, id, changed);
+        await insertRecords(sql, events);
+        await putUses(sql, database.dialect.rowLock, id, pass.log.uses);
         const { lag } = row ?? {};
         return pass.outbox.length === 0 || lag === null || lag === undefined
           ? undefined

@@ -45,44 +45,38 @@ export async function recordServer(
   lease: readonly SqlValue[],
   pass: PassRecord,
 ): Promise<void> {
-  const { state, error, keysWanted, keysLive, appliedHash, appliedAt, verifiedAt } = pass;
-  const { keepLeaseMs = 0, unknownKeys } = pass;
-  const recorded = await sql.run(
-    `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
-      keys_wanted = ?, keys_live = ?, applied_hash = ?, applied_at = coalesce(?, applied_at),
-      held = CASE WHEN held IS NULL THEN NULL ELSE ? END,
-      unknown_keys = coalesce(?, unknown_keys), applied_rights = coalesce(?, applied_rights),
-      key_references = CASE WHEN ? = 1 THEN ? ELSE key_references END,
-      verified_at = coalesce(?, verified_at), attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END,
-      next_attempt_at = NULL, refusals = ?,
-      retry_at = 0, failed_at = 0,
-      confirmed = CASE WHEN ? = 'blocked' THEN confirmed ELSE 0 END,
-      check_at = CASE WHEN ? = 'blocked' AND confirmed = 1 THEN 0 ELSE ${now} + ? END, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
-      WHERE ${owned}${mayKeep(keepLeaseMs)}`,
+  const { found, applied, next, keepLeaseMs } = pass;
+  const { state, error } = found;
+  const assignments: readonly (readonly [assignment: string, ...values: SqlValue[]])[] = [
+    [leaseOf(now, keepLeaseMs)],
+    ['state = ?', state],
+    ['error_code = ?', error?.code ?? null],
+    ['error = ?', error?.message ?? null],
+    ['keys_wanted = ?', found.keysWanted],
+    ['keys_live = ?', found.keysLive],
+    ['held = CASE WHEN held IS NULL THEN NULL ELSE ? END', jsonOf(found.held)],
+    ['unknown_keys = coalesce(?, unknown_keys)', jsonOf(found.unknownKeys)],
+    ['key_references = ?', jsonOf(found.keyReferences)],
+    ['verified_at = coalesce(?, verified_at)', found.verifiedAt ?? null],
+    ['applied_hash = ?', applied.hash],
+    ['applied_rights = coalesce(?, applied_rights)', jsonOf(applied.rights)],
+    ['applied_at = coalesce(?, applied_at)', applied.at ?? null],
+    ['attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END', next.isFailed ? 1 : 0],
+    ['next_attempt_at = NULL, retry_at = 0, failed_at = 0'],
+    ['refusals = ?', next.refusals],
+    // An operator may confirm the rest during a pass that leaves it blocked.
+    ["confirmed = CASE WHEN ? = 'blocked' THEN confirmed ELSE 0 END", state],
     [
+      `check_at = CASE WHEN ? = 'blocked' AND confirmed = 1 THEN 0 ELSE ${now} + ? END`,
       state,
-      error?.code ?? null,
-      error?.message ?? null,
-      keysWanted,
-      keysLive,
-      appliedHash,
-      appliedAt ?? null,
-      pass.held ? JSON.stringify(pass.held) : null,
-      unknownKeys === undefined ? null : JSON.stringify(unknownKeys),
-      pass.appliedRights === undefined ? null : JSON.stringify(pass.appliedRights),
-      pass.keyReferences === undefined ? 0 : 1,
-      stored(pass.keyReferences),
-      // An operator may confirm the rest during a pass that leaves it blocked.
-      verifiedAt ?? null,
-      pass.failed ? 1 : 0,
-      pass.refusals ?? 0,
-      state,
-      state,
-      pass.nextCheckMs,
-      pass.nextProbeMs ?? -1,
-      pass.nextProbeMs ?? -1,
-      ...lease,
+      next.checkMs,
     ],
+    [`probe_at = coalesce(${now} + ?, probe_at)`, next.probeMs ?? null],
+  ];
+  const recorded = await sql.run(
+    `UPDATE nameservers SET ${assignments.map(([assignment]) => assignment).join(', ')}
+      WHERE ${owned}${mayKeep(keepLeaseMs)}`,
+    [...assignments.flatMap(([, ...values]) => values), ...lease],
   );
   if (recorded === 0) throw new LeaseLostError();
   await keepStamp(sql, pass.stamp, lease);
@@ -92,22 +86,20 @@ export async function recordServer(
 /** Stores what the log of a name server shows, and how far it was read. */
 async function keepEvidence(
   sql: Sql,
-  log: LogRecord | undefined,
+  { evidence, log_position: position }: LogRecord,
   [id]: readonly SqlValue[],
 ): Promise<void> {
-  if (log === undefined || id === undefined) return;
-  const evidence = log.evidence === null ? null : JSON.stringify(log.evidence);
-  const values = [evidence, log.log_position];
+  if (id === undefined) return;
   // Without a log, a pass writes nothing here.
   await sql.run(
     `UPDATE nameservers SET evidence = ?, log_position = ?
       WHERE id = ? AND (evidence IS NOT NULL OR ? = 1)`,
-    [...values, id, evidence === null ? 0 : 1],
+    [jsonOf(evidence), position, id, evidence === null ? 0 : 1],
   );
 }
 
-function stored(references: PassRecord['keyReferences']): string | null {
-  return references == null ? null : JSON.stringify(references);
+function jsonOf(value: object | null | undefined): string | null {
+  return value == null ? null : JSON.stringify(value);
 }
 
 /** Puts the present stamp of a name server before the others, so that it is never forgotten. */
@@ -196,7 +188,7 @@ export async function recordFailure(
   );
   await markTried(sql, lease, outbox);
   await keepStamp(sql, stamp, lease);
-  await keepEvidence(sql, log, lease);
+  if (log !== undefined) await keepEvidence(sql, log, lease);
   return attempts;
 }
 
