@@ -16,7 +16,7 @@ import { firstOf } from '../../domain/text/first-of.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
 import type { Driver, Requirement } from '../driver.ts';
 import { checkConfiguration } from '../configuration-check.ts';
-import { goneOf, isOnServer } from './prepare.ts';
+import { isOnServer, surplusOf } from './delivery-rows.ts';
 import type { PassResult } from './record.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
 import { registerNameServers, type ConfiguredNameServer } from './registration.ts';
@@ -279,7 +279,7 @@ async function checkBlocked(
 ): Promise<readonly ShownRequirement[]> {
   if (server?.state !== 'blocked') return [];
   const desired = await deliveries.desired(server);
-  const lost = goneOf(desired, await deliveries.deliveries(server.id));
+  const lost = surplusOf(desired, await deliveries.deliveries(server.id));
   const names = lost.slice(0, MAX_UNKNOWN).map(({ keyName }) => keyName);
   const more = lost.length > names.length ? ` and ${lost.length - names.length} more` : '';
   const problem =

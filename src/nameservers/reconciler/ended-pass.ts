@@ -6,8 +6,16 @@ import type { NameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { eachInSlices } from '../../domain/scheduling/slicer.ts';
 import { newSlicer } from '../slices.ts';
+import {
+  isDelivered,
+  isOnServer,
+  isRefused,
+  NOT_ADMITTED,
+  rowsById,
+  TOO_WIDE,
+  undeliverableRow,
+} from './delivery-rows.ts';
 import type { Result } from './perform.ts';
-import { isOnServer, NOT_ADMITTED, rowsById, TOO_WIDE, undeliverableRow } from './prepare.ts';
 
 /** A pass that has ended, and the lease under which it was made. */
 export interface EndedPass {
@@ -240,14 +248,6 @@ export function deliveryEvents(
  */
 function isFaultOfKey({ code }: Fault, row: Delivery | undefined): boolean {
   return code === NOT_ADMITTED || (code === TOO_WIDE && row?.error?.code === TOO_WIDE);
-}
-
-function isRefused({ state, error }: Delivery): boolean {
-  return state === 'delivered' && error?.code === NOT_ADMITTED;
-}
-
-function isDelivered(row: Delivery | undefined, version: number): boolean {
-  return row?.state === 'delivered' && row.deliveredVersion === version;
 }
 
 /** Returns whether a name server had verified this version of a key before the pass. */

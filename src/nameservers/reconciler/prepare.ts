@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AGENT_FORMAT, type Job } from '../../domain/delivery/agent-protocol.ts';
-import { idsOf, type DesiredKey, type Right } from '../../domain/delivery/desired-state.ts';
+import { idsOf, type DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { hashOf, isMassRemoval } from '../../domain/delivery/desire.ts';
 import type {
   Claim,
@@ -10,21 +10,13 @@ import type {
   PassPlan,
 } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
-import { eachInSlices, nextIfOver } from '../../domain/scheduling/slicer.ts';
+import { nextIfOver, type Slicer } from '../../domain/scheduling/slicer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { newSlicer } from '../slices.ts';
-import { readDesired, type LastRead } from './last-read.ts';
+import { isOnServer, rowsById, surplusOf, undeliverableRow, UNREADABLE } from './delivery-rows.ts';
 import { newStamp, nextStamps, withoutBlocked, withoutHeld } from './hold.ts';
-import { dueProbes } from './schedule.ts';
-
-/** The code of a key whose secret is lost or cannot be decrypted. */
-export const UNREADABLE = 'unreadable_secret';
-
-/** The code of a key that the name server also accepts where its grants do not permit it. */
-export const TOO_WIDE = 'too_wide';
-
-/** The code of a key that the configuration of its zone does not let do what it may. */
-export const NOT_ADMITTED = 'not_admitted';
+import { readDesired, type LastRead, type ReadState } from './last-read.ts';
+import { chooseSample, restrictedOf, type Sample } from './sample.ts';
 
 /** A pass that is ready to be made. */
 export interface PreparedPass {
@@ -47,175 +39,181 @@ export async function preparePass(
   random: () => number,
   last: LastRead = {},
 ): Promise<PreparedPass> {
-  const { server, fence, probes } = claim;
   const slicer = newSlicer();
   // Read the outbox before the state. A change that commits in between is then in the state, and
   // its row remains.
-  const outbox = await store.outbox(server.id);
+  const outbox = await store.outbox(claim.server.id);
   const read = await readDesired(store, claim, outbox, last, now);
-  const { desired, hash: wholeHash, former: stored } = read;
   await nextIfOver(slicer);
-  const unwanted = goneOf(desired, stored);
-  const blocked = blockedBy(claim, unwanted, stored.filter(isOnServer).length);
-  await nextIfOver(slicer);
-  const { zones, keys: all, kept = [] } = desired.state;
-  const unheld = server.held === null ? all : withoutHeld(all, stored);
-  const keys = blocked === null ? unheld : withoutBlocked(unheld, stored);
-  const renamed = renamedOf(keys, stored);
-  const replaced = new Set(renamed.map(({ keyId }) => keyId));
-  const unchanged = stored.filter(({ keyId }) => !replaced.has(keyId));
-  const former = renamed.length === 0 ? stored : [...unchanged, ...renamed];
-  const present = former.filter(isOnServer);
-  const unneeded = former === stored ? unwanted : goneOf(desired, former);
-  const gone = unneeded.filter((row) => blocked === null || isExplained(row));
-  await nextIfOver(slicer);
-  const state = { zones, keys, kept: blocked === null ? kept : [] };
-  const isWhole = blocked === null && server.held === null;
-  const hash = isWhole ? wholeHash : hashOf(state);
-  await nextIfOver(slicer);
-  const rows = rowsById(former);
-  const [fresh, others]: [DesiredKey[], Verified[]] = [[], []];
-  await eachInSlices(slicer, keys, (key) => {
-    const row = rows.get(key.id);
-    const isDelivered = row?.state === 'delivered' && row.deliveredVersion === key.version;
-    if (isDelivered) others.push({ key, row });
-    else fresh.push(key);
-  });
-  const isWide = ({ row }: Verified) => row.error?.code === TOO_WIDE;
-  const isSlow = probes === 'due' && fresh.length === 0 && gone.length === 0;
-  // A slow verification tests one right of a key, which may be one that the key has.
-  const isRefused = ({ row }: Verified) => row.error?.code === NOT_ADMITTED;
-  const unrefused = isSlow ? others.filter((each) => !isRefused(each)) : others;
-  const faulty = unrefused.filter((each) => isWide(each) || isRefused(each));
-  const choose = () => {
-    if (probes === 'all') return others;
-    if (isSlow) return longestUnverified(unrefused, dueProbes(unrefused.length));
-    return others.slice(Math.floor(random() * others.length)).slice(0, 1);
-  };
-  const dueOrNone = isSlow ? 'due' : 'none';
-  const suspected = longestUnverified(faulty, dueProbes(faulty.length));
-  const sample = [...new Set([...suspected, ...choose()])];
-  const accepted = [...fresh, ...sample.map(({ key }) => key)];
-  const isLacking = (id: string) => {
-    const row = rows.get(id);
-    return row !== undefined && !isOnServer(row);
-  };
-  const lacking = desired.undeliverable.filter(
-    ({ key, code }) => code !== UNREADABLE || !rows.has(key.id) || isLacking(key.id),
-  );
-  const wanted = idsOf(keys);
-  const undeliverable = new Set(desired.undeliverable.map(({ key }) => key.id));
-  const withheld = isWhole ? [] : all.filter(({ id }) => !wanted.has(id));
+  const target = await targetOf(claim, read, slicer);
+  const { state, former, removals } = target;
+  const sample = await chooseSample(claim, state.keys, former, removals, random, slicer);
+  const job = jobOf(claim, read.desired, target, sample, random);
   await nextIfOver(slicer);
   return {
     former,
-    revived: [
-      ...renamed,
-      ...former
-        .filter((row) => row.state === 'removing' && wanted.has(row.keyId))
-        .map((row): Delivery => ({ ...row, state: 'pending' })),
-    ],
-    job: {
-      format: AGENT_FORMAT,
-      tag: hash,
-      fence,
-      name_server: {
-        id: server.id,
-        name: server.name,
-        driver: server.driver,
-        address: server.address,
-        probe_zone: server.probe_zone,
-      },
-      stamps: nextStamps(newStamp(), undefined, claim.stamps),
-      state,
-      withheld: isWhole ? null : { keys: withheld, kept: blocked === null ? [] : kept },
-      is_held: server.held !== null,
-      owned: present.map(({ keyName }) => keyName),
-      further: [
-        ...desired.undeliverable.map(({ key }) => comparisonForm(key.name)),
-        ...former.filter((row) => !isOnServer(row)).map(({ keyName }) => keyName),
-      ],
-      is_applied:
-        isWhole &&
-        hash === claim.appliedHash &&
-        former.every(({ state: of }) => of === 'delivered' || of === 'undeliverable'),
-      accepted: accepted.map(({ id }) => id),
-      restricted: restrictedOf(
-        {
-          fresh,
-          wide: sample.filter(isWide).map(({ key }) => key),
-          others: sample.filter((each) => !isWide(each)).map(({ key }) => key),
-        },
-        server.rights,
-        zones,
-        random,
-      ),
-      refused: gone.map(({ keyId: id, keyName: name, removal }) => ({
-        id,
-        name,
-        successor: nameOf(keys, removal?.successorId) ?? null,
-        compromised: removal?.isCompromised === true,
-      })),
-      taken: former
-        .filter(({ error }) => error?.code === 'name_taken')
-        .map(({ keyId: id, error }) => ({
-          id,
-          code: 'name_taken',
-          message: error?.message ?? '',
-        })),
-      is_slow: isSlow,
-      is_refused: claim.refusals > 0,
-      changes: outbox.length,
-      retired: [...(desired.retired ?? [])],
-      evidence: server.evidence,
-      log_position: claim.logPosition,
-    },
+    revived: target.revived,
+    job: { ...job, changes: outbox.length },
     plan: {
       outbox,
-      probes: probes === 'all' ? probes : dueOrNone,
+      probes: probesOf(claim, sample),
       refusals: claim.refusals,
-      state: {
-        hash: isWhole ? hash : null,
-        rights: server.rights,
-        blocked,
-        keysWanted: all.length + lacking.length,
-        keysWithheld: withheld.filter(({ id }) => !isLacking(id)).length,
-      },
-      keys: {
-        accepted: accepted.map(({ id, name, version }) => ({ id, name, version })),
-        additions: fresh.filter(({ id }) => !rows.has(id)).map(({ id }) => id),
-        removals: gone.map(({ keyId }) => keyId),
-        undeliverable: undeliverableRows(desired, rows, now),
-        orphans: former
-          .filter(({ state: of, appliedAt }) => of === 'undeliverable' && appliedAt === null)
-          .map(({ keyId }) => keyId)
-          .filter((id) => !idsOf(all).has(id) && !undeliverable.has(id)),
-      },
+      state: plannedState(claim, read.desired, target),
+      keys: plannedKeys(read.desired, target, sample, now),
     },
   };
 }
 
-/**
- * Returns keys with a right of the name server that they do not have in every zone: each wide key with
- * all such rights, each fresh key and one of the others with one. Each one is refused, and adds a
- * line to the log of the name server. Keys that open everything are left out.
- */
-function restrictedOf(
-  { fresh, wide, others }: Readonly<Record<'fresh' | 'wide' | 'others', readonly DesiredKey[]>>,
-  rights: readonly Right[],
-  zones: readonly string[],
-  random: () => number,
-): Job['restricted'] {
-  const missing = ({ id, access }: DesiredKey) =>
-    rights.flatMap((right) => {
-      const own = access[right] ?? [];
-      return own === 'all' || own.length >= zones.length ? [] : [{ id, right }];
-    });
-  const oneOf = (key: DesiredKey) => {
-    const found = missing(key);
-    return found.slice(Math.floor(random() * found.length)).slice(0, 1);
+/** What a pass delivers. */
+interface Target {
+  readonly state: PreparedPass['job']['state'];
+  readonly hash: string;
+  /** Why a part of the desired state waits for a confirmation, or null. */
+  readonly blocked: Fault | null;
+  /** The rest of the desired state. Null if `state` is the whole. */
+  readonly withheld: Job['withheld'];
+  /** The deliveries before the pass, with those of renamed keys. */
+  readonly former: readonly Delivery[];
+  readonly revived: PreparedPass['revived'];
+  /** The deliveries of the keys to remove. */
+  readonly removals: readonly Delivery[];
+}
+
+async function targetOf(
+  claim: Claim,
+  { desired, hash, former: stored }: ReadState,
+  slicer: Slicer,
+): Promise<Target> {
+  const { zones, keys: all, kept = [] } = desired.state;
+  const surplus = surplusOf(desired, stored);
+  const blocked = blockedBy(claim, surplus, stored.filter(isOnServer).length);
+  await nextIfOver(slicer);
+  const isHeld = claim.server.held !== null;
+  const isWhole = blocked === null && !isHeld;
+  const unheld = isHeld ? withoutHeld(all, stored) : all;
+  const keys = blocked === null ? unheld : withoutBlocked(unheld, stored);
+  const renamed = renamedOf(keys, stored);
+  const former = renamed.length === 0 ? stored : withRenamed(stored, renamed);
+  const removals = former === stored ? surplus : surplusOf(desired, former);
+  await nextIfOver(slicer);
+  const state = { zones, keys, kept: blocked === null ? kept : [] };
+  const wanted = idsOf(keys);
+  const withheld = {
+    keys: all.filter(({ id }) => !wanted.has(id)),
+    kept: blocked === null ? [] : kept,
   };
-  return [...wide.flatMap(missing), ...fresh.flatMap(oneOf), ...others.flatMap(oneOf).slice(0, 1)];
+  const restored = former
+    .filter((row) => row.state === 'removing' && wanted.has(row.keyId))
+    .map((row): Delivery => ({ ...row, state: 'pending' }));
+  await nextIfOver(slicer);
+  return {
+    state,
+    hash: isWhole ? hash : hashOf(state),
+    blocked,
+    withheld: isWhole ? null : withheld,
+    former,
+    revived: [...renamed, ...restored],
+    removals: blocked === null ? removals : removals.filter(isExplained),
+  };
+}
+
+function jobOf(
+  { server, fence, ...claim }: Claim,
+  desired: Desire,
+  { state, hash, withheld, former, removals }: Target,
+  sample: Sample,
+  random: () => number,
+): Omit<PreparedPass['job'], 'changes'> {
+  const { id, name, driver, address, probe_zone } = server;
+  const isApplied = ({ state: of }: Delivery) => of === 'delivered' || of === 'undeliverable';
+  return {
+    format: AGENT_FORMAT,
+    tag: hash,
+    fence,
+    name_server: { id, name, driver, address, probe_zone },
+    stamps: nextStamps(newStamp(), undefined, claim.stamps),
+    state,
+    withheld,
+    is_held: server.held !== null,
+    owned: former.filter(isOnServer).map(({ keyName }) => keyName),
+    further: [
+      ...desired.undeliverable.map(({ key }) => comparisonForm(key.name)),
+      ...former.filter((row) => !isOnServer(row)).map(({ keyName }) => keyName),
+    ],
+    is_applied: withheld === null && hash === claim.appliedHash && former.every(isApplied),
+    accepted: acceptedIn(sample).map((key) => key.id),
+    restricted: restrictedOf(sample, server.rights, state.zones, random),
+    refused: removals.map(({ keyId, keyName, removal }) => ({
+      id: keyId,
+      name: keyName,
+      successor: nameOf(state.keys, removal?.successorId) ?? null,
+      compromised: removal?.isCompromised === true,
+    })),
+    taken: former
+      .filter(({ error }) => error?.code === 'name_taken')
+      .map(({ keyId, error }) => ({
+        id: keyId,
+        code: 'name_taken',
+        message: error?.message ?? '',
+      })),
+    is_slow: sample.isSlow,
+    is_refused: claim.refusals > 0,
+    retired: [...(desired.retired ?? [])],
+    evidence: server.evidence,
+    log_position: claim.logPosition,
+  };
+}
+
+function probesOf({ probes }: Claim, { isSlow }: Sample): Claim['probes'] {
+  if (probes === 'all') return probes;
+  return isSlow ? 'due' : 'none';
+}
+
+function acceptedIn({ additions, delivered }: Sample): readonly DesiredKey[] {
+  return [...additions, ...delivered.map(({ key }) => key)];
+}
+
+function plannedState(
+  { server }: Claim,
+  { state, undeliverable }: Desire,
+  { hash, blocked, withheld, former }: Target,
+): PassPlan['state'] {
+  const rows = rowsById(former);
+  const isLacking = (id: string) => {
+    const row = rows.get(id);
+    return row !== undefined && !isOnServer(row);
+  };
+  const lacking = undeliverable.filter(
+    ({ key, code }) => code !== UNREADABLE || !rows.has(key.id) || isLacking(key.id),
+  );
+  return {
+    hash: withheld === null ? hash : null,
+    rights: server.rights,
+    blocked,
+    keysWanted: state.keys.length + lacking.length,
+    keysWithheld: (withheld?.keys ?? []).filter(({ id }) => !isLacking(id)).length,
+  };
+}
+
+function plannedKeys(
+  desired: Desire,
+  { former, removals }: Target,
+  sample: Sample,
+  now: string,
+): PassPlan['keys'] {
+  const rows = rowsById(former);
+  const present = idsOf(desired.state.keys);
+  const undeliverable = new Set(desired.undeliverable.map(({ key }) => key.id));
+  return {
+    accepted: acceptedIn(sample).map(({ id, name, version }) => ({ id, name, version })),
+    additions: sample.additions.filter(({ id }) => !rows.has(id)).map(({ id }) => id),
+    removals: removals.map(({ keyId }) => keyId),
+    undeliverable: undeliverableRows(desired, rows, now),
+    orphans: former
+      .filter((row) => !isOnServer(row))
+      .map(({ keyId }) => keyId)
+      .filter((id) => !present.has(id) && !undeliverable.has(id)),
+  };
 }
 
 /**
@@ -237,29 +235,14 @@ function renamedOf(keys: readonly DesiredKey[], stored: readonly Delivery[]): De
   return renamed;
 }
 
-const maps = new WeakMap<readonly Delivery[], ReadonlyMap<string, Delivery>>();
-
-/** Returns deliveries by the ids of their keys. A pass asks several times. */
-export function rowsById(deliveries: readonly Delivery[]): ReadonlyMap<string, Delivery> {
-  const known = maps.get(deliveries) ?? new Map(deliveries.map((row) => [row.keyId, row]));
-  maps.set(deliveries, known);
-  return known;
+/** Returns deliveries with those of renamed keys, in place of their former ones. */
+function withRenamed(stored: readonly Delivery[], renamed: readonly Delivery[]): Delivery[] {
+  const replaced = rowsById(renamed);
+  return [...stored.filter(({ keyId }) => !replaced.has(keyId)), ...renamed];
 }
 
 function nameOf(keys: readonly DesiredKey[], id: string | null | undefined): string | undefined {
   return id == null ? undefined : keys.find((key) => key.id === id)?.name;
-}
-
-/** Returns whether a name server may have a key. */
-export function isOnServer({ state, appliedAt }: Delivery): boolean {
-  return state !== 'undeliverable' || appliedAt !== null;
-}
-
-/** Returns the keys that the name server may have but should not have. */
-export function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
-  const wanted = idsOf(state.keys);
-  const kept = new Set(state.kept?.map(({ id }) => id));
-  return former.filter((row) => !wanted.has(row.keyId) && !kept.has(row.keyId) && isOnServer(row));
 }
 
 /**
@@ -268,20 +251,20 @@ export function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery
  */
 function blockedBy(
   { server, isConfirmed, appliedRights }: Claim,
-  unwanted: readonly Delivery[],
+  surplus: readonly Delivery[],
   present: number,
 ): Fault | null {
   if (isConfirmed) return null;
-  const gone = unwanted.filter((row) => !isExplained(row)).length;
-  const staying = present - unwanted.length;
+  const unexplained = surplus.filter((row) => !isExplained(row)).length;
+  const staying = present - surplus.length;
   const lost = appliedRights.filter((right) => !server.rights.includes(right));
   const lostKeys = lost.length === 0 ? 0 : (staying * lost.length) / appliedRights.length;
   // Keys that callers delete meanwhile do not confirm the removal of the others.
-  const isStillBlocked = server.state === 'blocked' && gone + lostKeys > 0;
-  if (!isStillBlocked && !isMassRemoval(gone + lostKeys, present)) return null;
+  const isStillBlocked = server.state === 'blocked' && unexplained + lostKeys > 0;
+  if (!isStillBlocked && !isMassRemoval(unexplained + lostKeys, present)) return null;
   const rights = lost.map((right) => `'${right}'`).join(' and ');
   const parts = [
-    ...(gone === 0 ? [] : [`${gone} of ${present} keys`]),
+    ...(unexplained === 0 ? [] : [`${unexplained} of ${present} keys`]),
     ...(lostKeys === 0 ? [] : [`the right ${rights} of ${staying} keys`]),
   ];
   const message = `The pass would remove ${parts.join(', and ')}. To confirm this, run: tsigil nameserver reconcile ${server.name} --confirm`;
@@ -293,22 +276,6 @@ function isExplained({ state }: Delivery): boolean {
   return state === 'removing';
 }
 
-/** A key that the name server has, and its delivery. */
-interface Verified {
-  readonly key: DesiredKey;
-  readonly row: Delivery;
-}
-
-/** Returns the `count` keys whose last verification is the longest ago. */
-function longestUnverified(keys: readonly Verified[], count: number): readonly Verified[] {
-  const time = ({ row }: Verified) => row.verifiedAt ?? '';
-  const latest = keys.map(time).sort()[Math.min(count, keys.length) - 1] ?? '';
-  return keys
-    .filter((key) => time(key) <= latest)
-    .sort((one, other) => (time(one) < time(other) ? -1 : 1))
-    .slice(0, count);
-}
-
 /** Returns the changed rows of undeliverable keys. */
 function undeliverableRows(
   { undeliverable }: Desire,
@@ -316,36 +283,8 @@ function undeliverableRows(
   now: string,
 ): Delivery[] {
   return undeliverable.flatMap(({ key, code, message }) => {
-    const given = { id: key.id, name: comparisonForm(key.name), version: key.version };
-    return undeliverableRow(given, { code, message }, rows.get(key.id), now) ?? [];
+    const { id, version } = key;
+    const inForm = { id, name: comparisonForm(key.name), version };
+    return undeliverableRow(inForm, { code, message }, rows.get(id), now) ?? [];
   });
-}
-
-/**
- * Returns the row of a key that cannot be delivered, or undefined if it is unchanged. A name server
- * keeps a key whose secret is lost or cannot be decrypted.
- */
-export function undeliverableRow(
-  { id, name, version }: { readonly id: string; readonly name: string; readonly version: number },
-  error: Fault,
-  row: Delivery | undefined,
-  now: string,
-): Delivery | undefined {
-  if (
-    row?.state === 'undeliverable' &&
-    row.deliveredVersion === version &&
-    row.error?.message === error.message
-  )
-    return undefined;
-  const isKept = error.code === UNREADABLE && row !== undefined;
-  const appliedAt = row?.state === 'undeliverable' ? row.appliedAt : (row?.appliedAt ?? now);
-  return {
-    keyId: id,
-    keyName: name,
-    state: 'undeliverable',
-    deliveredVersion: version,
-    error,
-    appliedAt: isKept ? appliedAt : null,
-    verifiedAt: isKept ? row.verifiedAt : null,
-  };
 }

@@ -10,6 +10,7 @@ import type { Fault } from '../../domain/model/fault.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { preparedHint } from '../driver.ts';
+import { isOnServer, UNREADABLE } from './delivery-rows.ts';
 import {
   addedNames,
   countLacking,
@@ -24,7 +25,6 @@ import {
 import { failureOf } from './failures.ts';
 import { heldOf, holdReason, rowsToHold, type Held } from './hold.ts';
 import type { Result } from './perform.ts';
-import { isOnServer, UNREADABLE } from './prepare.ts';
 import { CONFIGURATION_FAULTS } from './refusals.ts';
 import {
   checkInterval,
