@@ -1,6 +1,6 @@
 import { boolean, integer, list } from '../domain/model/field.ts';
 import { MAX_LIMIT } from '../domain/model/settings.ts';
-import { network, origin, tokenText, word } from './kinds.ts';
+import { network, origin, tokenText } from './kinds.ts';
 import { option } from './option.ts';
 
 const KIB = 1024;
@@ -13,11 +13,6 @@ export const API_SECTIONS = {
       default: MAX_LIMIT,
       designate: 20,
       meaning: 'How many items a list returns when the request has no `limit`.',
-    }),
-    platform: option(word(), {
-      default: 'Openstack',
-      meaning:
-        'The middle word of the response header with the request id, as in `X-Openstack-Request-Id`.',
     }),
     maxBodyBytes: option(integer(KIB, 64 * MIB), {
       default: 112 * KIB,

@@ -46,11 +46,6 @@ export function password(): Kind<string> {
   return matching('text without control characters', /^\P{Cc}+$/u);
 }
 
-/** A word that can be part of a header's name. */
-export function word(): Kind<string> {
-  return matching('a word of 1 to 64 letters', /^[A-Za-z]{1,64}$/);
-}
-
 /** A token that an operator chooses: long enough that no one can guess it. */
 export function tokenText(): Kind<string> {
   const values = '32 to 512 printable ASCII characters without blanks';

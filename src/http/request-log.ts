@@ -15,7 +15,6 @@ export interface Log {
 export interface RequestLogSettings {
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly requestIdHeader: string;
 }
 
 interface CompletedRequest {
@@ -45,10 +44,9 @@ export interface RequestLog {
  */
 export function createRequestLog(
   app: FastifyInstance,
-  { log, metrics, requestIdHeader }: RequestLogSettings,
+  { log, metrics }: RequestLogSettings,
 ): RequestLog {
   let completed: CompletedRequest[] = [];
-  const globalIdHeader = requestIdHeader.toLowerCase();
   const flush = () => {
     const requests = completed;
     completed = [];
@@ -58,7 +56,7 @@ export function createRequestLog(
       const labels = { method: request.method, route, status: reply.statusCode };
       metrics.note('http_request_duration_seconds', milliseconds / 1000, labels);
       if (reply.statusCode >= 500) metrics.note('http_request_errors_total', 1, labels);
-      log.info(describeRequest(each, route, globalIdHeader), 'request');
+      log.info(describeRequest(each, route), 'request');
     }
   };
   const note = (request: FastifyRequest, reply: FastifyReply) => {
@@ -86,14 +84,13 @@ export function createRequestLog(
 function describeRequest(
   { request, reply, milliseconds }: CompletedRequest,
   route: string,
-  globalIdHeader: string,
 ): object {
   const { caller } = request;
   const resource = normaliseUuid(pathId(request) ?? '');
   // Members without a value are omitted from the line.
   return {
     requestId: request.id,
-    globalRequestId: globalRequestId(request, globalIdHeader),
+    globalRequestId: globalRequestId(request),
     method: request.method,
     route,
     resource,

@@ -13,6 +13,7 @@ import { createAdmission, createLongWork, type AdmissionLimits } from './admissi
 import { addCollection } from './collections.ts';
 import { addConsole, readConsole } from './console.ts';
 import { addConsoleSessions } from './console-session.ts';
+import { REQUEST_ID_HEADER } from './request/context.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
 import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
 import { createLineSender } from './long-responses.ts';
@@ -46,8 +47,6 @@ export interface ServerOptions
   readonly guides: string;
   readonly urls: UrlSettings;
   readonly errors: ErrorResponseSettings;
-  /** The platform in the name of the request id header, `X-<platform>-Request-Id`. */
-  readonly platform: string;
   readonly maxBodyBytes: number;
   /** The web console. Absent if it is disabled. */
   readonly webConsole?: WebConsole | undefined;
@@ -97,7 +96,6 @@ export function createServer(options: ServerOptions): HttpServer {
       log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
     return reply.code(status).headers(headers).send(body);
   };
-  const requestIdHeader = `X-${options.platform}-Request-Id`;
   const everyHeaders = securityHeaders(options.tls);
   const writeRefusal = (error: unknown) => refusalText(error, everyHeaders, options.errors);
   const app = Fastify({
@@ -120,7 +118,7 @@ export function createServer(options: ServerOptions): HttpServer {
       void sendError(
         error,
         request,
-        reply.headers(everyHeaders).header(requestIdHeader, request.id),
+        reply.headers(everyHeaders).header(REQUEST_ID_HEADER, request.id),
       ),
     clientErrorHandler: () => undefined, // createNodeServer handles these errors
   }) as unknown as FastifyInstance;
@@ -140,8 +138,8 @@ export function createServer(options: ServerOptions): HttpServer {
   prepareRoutes(app);
 
   const settings = createSettings(options, () => performance.now() / 1000);
-  const requestLog = createRequestLog(app, { log, metrics, requestIdHeader });
-  const guard = createGuard(app, { ...options, requestIdHeader });
+  const requestLog = createRequestLog(app, { log, metrics });
+  const guard = createGuard(app, options);
   const largeBodies = ACTIONS.flatMap(({ body }) => body?.maxBytes ?? []);
   const largestBody = Math.max(options.maxBodyBytes, ...largeBodies);
   const admission = createAdmission(app, { ...options, largestBody }, metrics, (request) =>
@@ -206,7 +204,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const { defaultLimit, pendingStatus } = dependencies.settings;
   addDocuments(
     app,
-    { version, guides, requestIdHeader, defaultLimit, pendingStatus, errors },
+    { version, guides, defaultLimit, pendingStatus, errors },
     options.urls.publicUrl,
     consoleFiles !== undefined,
   );

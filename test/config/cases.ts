@@ -63,7 +63,6 @@ export const CASES: Readonly<
   'auth.keystone.cacheSeconds': ['TSIGIL_AUTH_KEYSTONE_CACHE_SECONDS', 0, -1],
   policy: ['TSIGIL_POLICY', { 'tlds:list': ['admin', 'reader'] }, { 'tlds:steal': ['admin'] }],
   'api.defaultLimit': ['TSIGIL_API_DEFAULT_LIMIT', 20, 0],
-  'api.platform': ['TSIGIL_API_PLATFORM', 'Example', 'two words'],
   'api.maxBodyBytes': ['TSIGIL_API_MAX_BODY_BYTES', 2048, 1.5],
   'api.requestTimeoutSeconds': ['TSIGIL_API_REQUEST_TIMEOUT_SECONDS', 5, 0],
   'api.responseTimeoutSeconds': ['TSIGIL_API_RESPONSE_TIMEOUT_SECONDS', 5, 0],

@@ -79,12 +79,3 @@ describe('cors.allowedOrigins', () => {
     ]);
   });
 });
-
-test.each(['Ö', 'a b', 'a\r\nb', 'x'.repeat(65)])(
-  'the error names api.platform if the value is invalid in a header name: %j',
-  (word) => {
-    expect(problemsOf('TSIGIL_API_PLATFORM', word)).toEqual([
-      'TSIGIL_API_PLATFORM must be a word of 1 to 64 letters',
-    ]);
-  },
-);

@@ -179,7 +179,6 @@ export function describedAt(base: string): ApiSettings {
     base,
     version: '1',
     guides: 'https://guides.example',
-    requestIdHeader: 'X-Openstack-Request-Id',
     defaultLimit: 20,
     pendingStatus: false,
     errors: {

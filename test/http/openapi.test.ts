@@ -107,14 +107,9 @@ describe('the OpenAPI document', () => {
   });
 
   test('depends on the settings that affect responses', async () => {
-    const other = await startTestService({
-      TSIGIL_API_PLATFORM: 'Example',
-      TSIGIL_API_DEFAULT_LIMIT: '7',
-    });
+    const other = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '7' });
     const document = await readDocument(other);
     await other.close();
-    expect(Object.keys(document.components.headers)).toContain('X-Example-Request-Id');
-    expect(JSON.stringify(document)).not.toContain('Openstack-Request-Id');
     expect(document.components.parameters.limit?.schema).toMatchObject({ default: 7 });
   });
 });

@@ -41,7 +41,7 @@ export function actionPaths(settings: ApiSettings, actions: readonly Action[]): 
     const id = hasId(action) ? [idParameter(action.type)] : [];
     paths[action.path] = {
       ...paths[action.path],
-      parameters: [...id, ...commonParameters(settings.requestIdHeader)],
+      parameters: [...id, ...commonParameters()],
       [action.method.toLowerCase()]: describeAction(settings, action),
     };
   }
@@ -116,7 +116,7 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
   if ('file' in action) {
     return {
       description: action.file.description,
-      headers: headers(settings, 'Content-Disposition'),
+      headers: headers('Content-Disposition'),
       content: describeFiles(action.file),
     };
   }
@@ -124,22 +124,21 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
     const { response = '' } = schemaNames(action.type, 'create');
     return {
       description: action.creates.description,
-      headers: headers(settings, 'Location', WARNING_HEADER),
+      headers: headers('Location', WARNING_HEADER),
       content: json(schemaReference(response), responseExamples(action.type, 'create', settings)),
     };
   }
-  if ('empty' in action)
-    return { description: action.empty.description, headers: headers(settings) };
+  if ('empty' in action) return { description: action.empty.description, headers: headers() };
   if (!('response' in action))
     return {
       description: action.lines.description,
-      headers: headers(settings),
+      headers: headers(),
       content: describeLines(action.lines),
     };
   const { description, schemaName, examples } = action.response;
   return {
     description,
-    headers: headers(settings, ...('isConditional' in action || isTagged(action) ? ['ETag'] : [])),
+    headers: headers(...('isConditional' in action || isTagged(action) ? ['ETag'] : [])),
     content: {
       ...json(schemaReference(schemaName), examples),
       ...describeLines('lines' in action ? action.lines : undefined),

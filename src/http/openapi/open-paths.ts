@@ -99,7 +99,7 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
       tags: [OPEN_TAG.name],
       security: [],
       responses: {
-        200: { description: response, headers: headers(settings), content },
+        200: { description: response, headers: headers(), content },
         ...errorResponses(settings, type, [...ERRORS_ANYWHERE, ...errors]),
       },
     };

@@ -83,7 +83,7 @@ export function describeApi(
         ...schemas,
         ...ERROR_SCHEMAS,
       },
-      parameters: sharedParameters(settings),
+      parameters: sharedParameters(settings.defaultLimit),
       headers: describeHeaders(settings, first),
       responses: sharedResponses(settings, first),
       securitySchemes: {

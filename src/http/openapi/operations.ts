@@ -102,10 +102,7 @@ export function collectionPaths(settings: ApiSettings, type: ResourceType): Path
   for (const operation of type.operations) {
     const { method, onItem } = OPERATION_ROUTES[operation];
     const path = `/v2/${type.collection}${onItem ? '/{id}' : ''}`;
-    const parameters = [
-      ...(onItem ? [idParameter(type)] : []),
-      ...commonParameters(settings.requestIdHeader),
-    ];
+    const parameters = [...(onItem ? [idParameter(type)] : []), ...commonParameters()];
     paths[path] = {
       ...(paths[path] ?? { parameters }),
       [method.toLowerCase()]: ofCollection(settings, type, operation),
@@ -175,7 +172,6 @@ function success(settings: ApiSettings, type: ResourceType, operation: Operation
         ? NOTES[operation].response
         : 'Deleted: the resource before its deletion.',
     headers: headers(
-      settings,
       ...(operation === 'create' ? ['Location'] : []),
       ...tagHeader(settings, type, operation),
       ...callerHeader(type, operation),

@@ -3,7 +3,13 @@ import type { ErrorCode } from '../../domain/model/errors.ts';
 import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { revealRight } from '../../domain/model/response.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
-import { CONTEXT_OPTIONS, FORCE, HIDE_COUNTS, HIDE_SECRETS } from '../request/context.ts';
+import {
+  CONTEXT_OPTIONS,
+  FORCE,
+  HIDE_COUNTS,
+  HIDE_SECRETS,
+  REQUEST_ID_HEADER,
+} from '../request/context.ts';
 import type { OrReference, ParameterObject } from './document.ts';
 import { referenceParameters } from './references.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
@@ -71,32 +77,24 @@ function spell(header: string): string {
   return header.replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
 
-function requestIdParameter(requestIdHeader: string): ParameterObject {
-  return {
-    name: requestIdHeader,
-    in: 'header',
-    description:
-      'A request id from the caller. The service logs this id next to the id that it generates. It ignores invalid ids.',
-    schema: { type: 'string', pattern: '^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
-  };
-}
+const REQUEST_ID_PARAMETER: ParameterObject = {
+  name: REQUEST_ID_HEADER,
+  in: 'header',
+  description:
+    'A request id from the caller. The service logs this id next to the id that it generates. It ignores invalid ids.',
+  schema: { type: 'string', pattern: '^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
+};
 
-export function sharedParameters({
-  defaultLimit,
-  requestIdHeader,
-}: {
-  defaultLimit: number;
-  requestIdHeader: string;
-}): Record<string, ParameterObject> {
+export function sharedParameters(defaultLimit: number): Record<string, ParameterObject> {
   return {
     ...pagingParameters(defaultLimit),
     ...contextParameters(),
-    [requestIdHeader]: requestIdParameter(requestIdHeader),
+    [REQUEST_ID_HEADER]: REQUEST_ID_PARAMETER,
   };
 }
 
-export function commonParameters(requestIdHeader: string): OrReference<ParameterObject>[] {
-  return references([...Object.keys(contextParameters()), requestIdHeader]);
+export function commonParameters(): OrReference<ParameterObject>[] {
+  return references([...Object.keys(contextParameters()), REQUEST_ID_HEADER]);
 }
 
 export function listParameters(type: ResourceType): OrReference<ParameterObject>[] {

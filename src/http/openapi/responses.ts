@@ -7,7 +7,7 @@ import {
 } from '../../domain/model/errors.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
-import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
+import { CALLER_ID_HEADER, REQUEST_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { errorResponse, type ErrorResponseSettings } from '../request/errors.ts';
 import type {
   Content,
@@ -27,7 +27,6 @@ export interface ApiSettings {
   readonly base: string;
   readonly version: string;
   readonly guides: string;
-  readonly requestIdHeader: string;
   readonly defaultLimit: number;
   /** Whether responses show a created or updated zone as pending. */
   readonly pendingStatus: boolean;
@@ -107,7 +106,7 @@ export function describeOperation(
         }),
     responses: {
       [status]: success,
-      ...(isConditional ? { 304: notModified(settings) } : {}),
+      ...(isConditional ? { 304: NOT_MODIFIED } : {}),
       ...errorResponses(settings, type, [...ERRORS_WITH_TOKEN, ...errors], ownErrors),
     },
   };
@@ -122,7 +121,7 @@ const ERRORS_WITHOUT_ID: readonly ErrorCode[] = [
 ];
 
 export function describeHeaders(
-  { base, requestIdHeader }: ApiSettings,
+  { base }: ApiSettings,
   { collection }: ResourceType,
 ): Record<string, HeaderObject> {
   const text = (description: string, example: string): HeaderObject => ({
@@ -131,7 +130,7 @@ export function describeHeaders(
     example,
   });
   return {
-    [requestIdHeader]: text('The request id, which the service also logs.', EXAMPLE_REQUEST_ID),
+    [REQUEST_ID_HEADER]: text('The request id, which the service also logs.', EXAMPLE_REQUEST_ID),
     Location: text(
       'The absolute URL of the new resource.',
       `${base}/v2/${collection}/${EXAMPLE_ID}`,
@@ -162,22 +161,17 @@ export function describeHeaders(
   };
 }
 
-export function headers(
-  { requestIdHeader }: ApiSettings,
-  ...others: string[]
-): Record<string, OrReference<HeaderObject>> {
+export function headers(...others: string[]): Record<string, OrReference<HeaderObject>> {
   return Object.fromEntries(
-    [requestIdHeader, ...others].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    [REQUEST_ID_HEADER, ...others].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   );
 }
 
-/** Returns the response to a request with the `ETag` of the current state. */
-function notModified(settings: ApiSettings): ResponseObject {
-  return {
-    description: 'Nothing has changed since the response with this `ETag`.',
-    headers: headers(settings, 'ETag'),
-  };
-}
+/** The response to a request with the `ETag` of the current state. */
+const NOT_MODIFIED: ResponseObject = {
+  description: 'Nothing has changed since the response with this `ETag`.',
+  headers: headers('ETag'),
+};
 
 export function json(schema: JsonSchema, examples: Examples): Content {
   return { 'application/json': { schema, examples } };
@@ -265,7 +259,7 @@ function describe(
   }
   return {
     description: responses.map(({ code }) => ERRORS[code].when).join('\n\n'),
-    ...(codes.every(isWithoutId) ? {} : { headers: headers(settings, ...sent) }),
+    ...(codes.every(isWithoutId) ? {} : { headers: headers(...sent) }),
     content: json(errorSchema(responses.map(({ body }) => body)), Object.fromEntries(examples)),
   };
 }

@@ -65,6 +65,9 @@ export const CONTEXT_OPTIONS: readonly ContextOption[] = [
   },
 ];
 
+/** The header with the request id. Clients of OpenStack log the header with this name. */
+export const REQUEST_ID_HEADER = 'X-Openstack-Request-Id';
+
 /** The header with the caller's id, in responses about resources with `identifiesCaller`. */
 export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 

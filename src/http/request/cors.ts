@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { WARNING_HEADER } from './context.ts';
+import { REQUEST_ID_HEADER, WARNING_HEADER } from './context.ts';
 
 const REQUEST_HEADERS = [
   'Authorization',
@@ -28,7 +28,6 @@ export function allowOrigin(
   request: FastifyRequest,
   reply: FastifyReply,
   allowedOrigins: readonly string[],
-  requestIdHeader: string,
 ): void {
   if (allowedOrigins.length === 0) return;
   const { origin } = request.headers;
@@ -40,7 +39,7 @@ export function allowOrigin(
   if (request.method !== 'OPTIONS' || method === undefined) {
     reply.header(
       'access-control-expose-headers',
-      `${requestIdHeader}, ETag, Location, Retry-After, ${WARNING_HEADER}`,
+      `${REQUEST_ID_HEADER}, ETag, Location, Retry-After, ${WARNING_HEADER}`,
     );
     return;
   }

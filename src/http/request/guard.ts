@@ -8,7 +8,7 @@ import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
 import { addressGroup, clientAddress, isStatedAddress } from '../connection/client-address.ts';
 import { sessionOf } from './cookie.ts';
 import { allowOrigin } from './cors.ts';
-import { applyContext, FORCE, isSet } from './context.ts';
+import { applyContext, FORCE, isSet, REQUEST_ID_HEADER } from './context.ts';
 import { lackingAt } from './designate-paths.ts';
 import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
@@ -19,7 +19,6 @@ export interface GuardSettings {
   /** Records that a token was used. Must not delay the request. */
   readonly noteUse: (caller: Caller) => void;
   readonly urls: UrlSettings;
-  readonly requestIdHeader: string;
 }
 
 /**
@@ -37,10 +36,6 @@ export interface RequestSettings {
 }
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    /** The name of the header with the request id, in lower case. */
-    requestIdHeader: string;
-  }
   interface FastifyRequest {
     /** The settings of this request. Undefined until the server's first hook runs. */
     settings: RequestSettings;
@@ -70,8 +65,6 @@ export function createGuard(
   app: FastifyInstance,
   settings: GuardSettings,
 ): (request: FastifyRequest, reply: FastifyReply) => Passed {
-  const requestIdHeader = settings.requestIdHeader.toLowerCase();
-  app.decorate('requestIdHeader', requestIdHeader);
   app.decorateRequest('caller', undefined);
   app.decorateRequest('base', '');
   app.decorateRequest('address', undefined);
@@ -79,9 +72,9 @@ export function createGuard(
   return (request, reply) => {
     const { url = request.url, config } = request.route;
     request.address = clientAddress(request, settings.urls.trustProxyHeaders);
-    reply.header(requestIdHeader, request.id);
+    reply.header(REQUEST_ID_HEADER, request.id);
     reply.header('cache-control', 'no-store');
-    allowOrigin(request, reply, request.settings.allowedOrigins, settings.requestIdHeader);
+    allowOrigin(request, reply, request.settings.allowedOrigins);
     const isOptions = request.method === 'OPTIONS';
     const needsToken = isApi(url) || config.needsCaller === true;
     const token = needsToken ? tokenOf(request, settings.urls) : undefined;
@@ -140,7 +133,7 @@ export function changeContext(request: FastifyRequest, force = false): ChangeCon
 export function originOf(request: FastifyRequest) {
   return {
     requestId: request.id,
-    globalRequestId: globalRequestId(request, request.server.requestIdHeader),
+    globalRequestId: globalRequestId(request),
     source: request.address,
   };
 }
@@ -172,11 +165,9 @@ export function recordRefusal(request: FastifyRequest, { code }: ServiceError): 
 
 const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/**
- * Returns the request id that the caller sent in `header`, or undefined if it is absent or invalid.
- */
-export function globalRequestId({ headers }: FastifyRequest, header: string): string | undefined {
-  const given = headers[header];
+/** Returns the request id that the caller sent, or undefined if it is absent or invalid. */
+export function globalRequestId({ headers }: FastifyRequest): string | undefined {
+  const given = headers['x-openstack-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
 }
 
