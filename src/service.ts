@@ -26,6 +26,7 @@ import {
 } from './http/metrics/metrics.ts';
 import type { LiveSettings } from './http/live-settings.ts';
 import type { Log } from './http/request-log.ts';
+import type { RateLimit } from './http/request/rate-limit.ts';
 import { handlersEnded } from './http/request/routes.ts';
 import { createServer } from './http/server.ts';
 import { serveAgents } from './nameservers/agents/serve-agents.ts';
@@ -416,14 +417,15 @@ export function liveSettings(
         maxAgeDays: config.tsigkeys.maxAgeDays,
       },
     },
-    rateLimit: config.rateLimit,
-    addressRateLimit: {
-      requestsPerSecond: config.rateLimit.anonymousRequestsPerSecond,
-      burst: config.rateLimit.anonymousBurst,
-    },
+    rateLimit: rateLimitOf(config.rateLimit.requestsPerSecond),
+    addressRateLimit: rateLimitOf(config.rateLimit.anonymousRequestsPerSecond),
     allowedOrigins: config.cors.allowedOrigins,
     metricsAccess: { ...config.metrics, trustProxyHeaders: config.api.trustProxyHeaders },
   };
+}
+
+function rateLimitOf(requestsPerSecond: number): RateLimit {
+  return { requestsPerSecond, burst: 4 * requestsPerSecond };
 }
 
 /**

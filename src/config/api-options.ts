@@ -75,24 +75,14 @@ export const API_SECTIONS = {
     requestsPerSecond: option(integer(0, 1_000_000), {
       reload: 'yes',
       default: 0,
-      meaning: 'How many requests per second one caller may make on average. 0 sets no limit.',
-    }),
-    burst: option(integer(1, 1_000_000), {
-      reload: 'yes',
-      default: 100,
-      meaning: 'How many requests one caller may make at once before the rate limit applies.',
+      meaning:
+        'How many requests per second one caller may make on average, and four times as many at once. 0 sets no limit.',
     }),
     anonymousRequestsPerSecond: option(integer(0, 1_000_000), {
       reload: 'yes',
       default: 50,
       meaning:
-        'How many requests without a valid token one IPv4 address or IPv6 /64 network may send per second on average. 0 sets no limit.',
-    }),
-    anonymousBurst: option(integer(1, 1_000_000), {
-      reload: 'yes',
-      default: 200,
-      meaning:
-        'How many requests without a valid token one address may make at once before the rate limit applies.',
+        'How many requests without a valid token one IPv4 address or IPv6 /64 network may send per second on average, and four times as many at once. 0 sets no limit.',
     }),
   },
 };

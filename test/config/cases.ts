@@ -78,13 +78,11 @@ export const CASES: Readonly<
   'metrics.token': ['TSIGIL_METRICS_TOKEN', 'a-token-of-prometheus-that-nobody-guesses', 'short'],
   'metrics.addresses': ['TSIGIL_METRICS_ADDRESSES', ['127.0.0.1', 'fd00::/8'], ['10.0.0.5/8']],
   'rateLimit.requestsPerSecond': ['TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND', 50, -1],
-  'rateLimit.burst': ['TSIGIL_RATE_LIMIT_BURST', 5, 0],
   'rateLimit.anonymousRequestsPerSecond': [
     'TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND',
     0,
     -1,
   ],
-  'rateLimit.anonymousBurst': ['TSIGIL_RATE_LIMIT_ANONYMOUS_BURST', 5, 0],
   'console.enabled': ['TSIGIL_CONSOLE_ENABLED', false, 'maybe'],
   'console.idleSeconds': ['TSIGIL_CONSOLE_IDLE_SECONDS', 600, 1],
   'console.lifetimeSeconds': ['TSIGIL_CONSOLE_LIFETIME_SECONDS', 3600, 1],

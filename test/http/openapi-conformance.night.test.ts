@@ -263,7 +263,6 @@ describe('settings that change statuses', () => {
   test('429 for a caller above the rate limit, as documented', async () => {
     const limited = await startTestService({
       TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND: '1',
-      TSIGIL_RATE_LIMIT_BURST: '1',
     });
     const document = await readDocument(limited);
     let response;

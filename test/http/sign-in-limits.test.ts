@@ -15,7 +15,6 @@ import { serverSettingsOn, temporaryFolder } from '../harness/service.ts';
 import { keyed } from '../../src/domain/model/query.ts';
 import { serve } from '../harness/connections.ts';
 
-const BURST = 5;
 const LATENCY_MS = 5;
 const EXPIRED = 'tsigil_expired-0123456789';
 
@@ -25,7 +24,7 @@ interface Counted {
   readonly counts: { queries: number; requests: number };
 }
 
-/** Starts a service that limits each address to one request per second, with a burst of 5. */
+/** Starts a service that limits each address to one request per second, with a burst of 4. */
 async function start(exclusive: boolean): Promise<Counted> {
   const counts = { queries: 0, requests: 0 };
   const keystone = await serve((_request, response) => {
@@ -39,7 +38,6 @@ async function start(exclusive: boolean): Promise<Counted> {
   const folder = temporaryFolder();
   const config = readConfig(undefined, {
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
-    TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: String(BURST),
     TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
     TSIGIL_AUTH_METHOD: '[tokens, keystone]',
     TSIGIL_AUTH_KEYSTONE_URL: keystone,

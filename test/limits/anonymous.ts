@@ -16,6 +16,9 @@ const CLIENT_HELLO_BEGINNING = '\x16\x03\x01\x02\x00\x01';
 /** The fake Keystones of the attack in progress. */
 const keystones: EmptyKeystone[] = [];
 
+/** How many seconds of its rate an address may send at once. */
+const BURST_SECONDS = 4;
+
 /** Returns the default of a numeric setting. */
 function defaultOf(key: string): number {
   return Number(OPTIONS.find((option) => option.key === key)?.default);
@@ -70,7 +73,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Pipeline 57 KB of requests on one connection',
     bound: 'A connection runs one request at a time, and is closed when more than 64 wait.',
-    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    settings: ['rateLimit.anonymousRequestsPerSecond'],
     cost: 'The time of one request.',
     attack: () => ({
       ...IN_TURN,
@@ -83,7 +86,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Pipeline 57 KB of requests on 20 connections',
     bound: 'A connection runs one request at a time, and is closed when more than 64 wait.',
-    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    settings: ['rateLimit.anonymousRequestsPerSecond'],
     cost: 'The time of one request for each connection.',
     attack: () => ({
       ...IN_TURN,
@@ -97,7 +100,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     name: 'Request the documents with 50 alternating Host headers',
     bound:
       'The service renders each document once for all host names. It counts resources for the metrics at most every 15 s.',
-    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    settings: ['rateLimit.anonymousRequestsPerSecond'],
     cost: 'The time of one request for each connection.',
     attack: () => ({
       ...IN_TURN,
@@ -143,7 +146,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     name: 'Guess tokens',
     bound:
       'An address gets 429 above 50 requests per second without a valid token. A token has 256 random bits.',
-    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    settings: ['rateLimit.anonymousRequestsPerSecond'],
     cost: '50 database queries per second.',
     attack: () => ({
       ...IN_TURN,
@@ -158,7 +161,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Guess Keystone tokens',
     bound: 'An address gets 429 above 50 requests per second without a valid token.',
-    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    settings: ['rateLimit.anonymousRequestsPerSecond'],
     cost: '50 requests to Keystone per second.',
     async prepare() {
       const keystone = await startEmptyKeystone();
@@ -177,8 +180,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     problems() {
       const requests = keystones.pop()?.asked() ?? 0;
       const most =
-        defaultOf('rateLimit.anonymousBurst') +
-        defaultOf('rateLimit.anonymousRequestsPerSecond') * (SECONDS + 1);
+        defaultOf('rateLimit.anonymousRequestsPerSecond') * (BURST_SECONDS + SECONDS + 1);
       return requests > 0 && requests <= most
         ? []
         : [`Keystone was asked ${requests} times, at most ${most} expected`];
@@ -187,7 +189,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Send requests without a token',
     bound: 'An address gets 429 above 50 requests per second without a valid token.',
-    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    settings: ['rateLimit.anonymousRequestsPerSecond'],
     cost: 'About 0.1 ms of CPU time for each request.',
     attack: () => ({
       ...IN_TURN,
@@ -213,7 +215,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open a connection for each request',
     bound: 'An address gets 429 above 50 requests per second without a valid token.',
-    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    settings: ['rateLimit.anonymousRequestsPerSecond'],
     cost: 'About 0.5 ms of CPU time for each request.',
     attack: () => ({
       ...IN_TURN,

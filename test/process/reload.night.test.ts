@@ -103,12 +103,11 @@ describe('SIGHUP applies', () => {
 
     const lines = await reload(
       service,
-      'rateLimit: {requestsPerSecond: 1, burst: 5}\ncors: {allowedOrigins: ["https://a.example"]}\nzones: {perProject: 7}\n',
+      'rateLimit: {requestsPerSecond: 1}\ncors: {allowedOrigins: ["https://a.example"]}\nzones: {perProject: 7}\n',
     );
     expect(JSON.parse(/"applied":(\[.*?\])/.exec(lines)?.[1] ?? '[]')).toEqual([
       'cors.allowedOrigins',
       'rateLimit.requestsPerSecond',
-      'rateLimit.burst',
       'zones.perProject',
       'log.level',
     ]);
