@@ -180,7 +180,6 @@ export async function startService(
         countPass(result, seconds);
         for (const entry of result.events) recording.recorded(entry);
       },
-      ...config.delivery,
       ...openDelivery(database, store, clock),
       nameServers: config.nameServers ?? [],
     });

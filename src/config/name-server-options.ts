@@ -1,11 +1,4 @@
-import {
-  array,
-  integer,
-  isObject,
-  type Failure,
-  type Kind,
-  type ValueOf,
-} from '../domain/model/field.ts';
+import { array, isObject, type Failure, type Kind, type ValueOf } from '../domain/model/field.ts';
 import { object, optional } from '../domain/model/object.ts';
 import { settingProblem } from '../domain/model/setting-problem.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
@@ -79,17 +72,8 @@ function isCheckable(server: unknown): server is Server {
   );
 }
 
-export const DELIVERY_SECTIONS = {
-  nameServers: option(nameServers(), {
-    secret: true,
-    meaning:
-      'The [name servers](delivery.md#set-up) to which this process delivers keys. At startup, the service creates or updates the name servers with these names.',
-  }),
-  delivery: {
-    concurrency: option(integer(1, 1000), {
-      default: 8,
-      meaning:
-        'The maximum number of name servers to which one process delivers keys at the same time.',
-    }),
-  },
-};
+export const NAME_SERVERS = option(nameServers(), {
+  secret: true,
+  meaning:
+    'The [name servers](delivery.md#set-up) to which this process delivers keys. At startup, the service creates or updates the name servers with these names.',
+});

@@ -4,7 +4,7 @@ import { CONFIRMATIONS, TLD_RULES } from '../domain/model/settings.ts';
 import { API_SECTIONS } from './api-options.ts';
 import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
 import { address, databaseUrl, masterKeys, password, path, url } from './kinds.ts';
-import { DELIVERY_SECTIONS } from './name-server-options.ts';
+import { NAME_SERVERS } from './name-server-options.ts';
 import { COMPATIBILITIES, listOptions, option, type ValuesOf } from './option.ts';
 
 /**
@@ -179,7 +179,7 @@ export const TABLE = {
         'Respond to the creation and the update of a zone with 202, `PENDING` and `CREATE` or `UPDATE`, as Designate does. The change is already complete, and the next `GET` shows `ACTIVE` and `NONE`.',
     }),
   },
-  ...DELIVERY_SECTIONS,
+  nameServers: NAME_SERVERS,
   log: {
     level: option(enumeration(['info', 'warn', 'error']), {
       reload: 'yes',

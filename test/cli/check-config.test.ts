@@ -73,7 +73,7 @@ nameServers:
   - { name: ns4, driver: nsd, address: 192.0.2.4, local: { file: keys.conf } }
   - ${SECRET}
   - { name: ns6, driver: bind, address: 192.0.2.6, ${SECRET}: x, local: { file: /x/y, ${SECRET}: x } }
-delivery: { concurrency: 8, ${SECRET}: x }
+console: { enabled: true, ${SECRET}: x }
 ${SECRET}: x
 `);
   expect([status, out]).toEqual([2, '']);
@@ -81,7 +81,7 @@ ${SECRET}: x
   expect(err.trimEnd().split('\n  - ')).toEqual([
     'tsigil: The configuration is not valid:',
     "c.yaml: unknown setting 'listn'. Did you mean 'listen'?",
-    "c.yaml: unknown setting: number 2 in 'delivery'",
+    "c.yaml: unknown setting: number 2 in 'console'",
     'c.yaml: unknown setting: number 5',
     "c.yaml: 'nameServers': 'ns1': 'adress' is not a known property. Did you mean 'address'?",
     "c.yaml: 'nameServers': 'ns1': 'address' is a required property",

@@ -100,7 +100,6 @@ export const CASES: Readonly<
     [{ name: 'ns1', driver: 'bind', address: '192.0.2.53', local: {} }],
     [{ name: 'ns1' }],
   ],
-  'delivery.concurrency': ['TSIGIL_DELIVERY_CONCURRENCY', 2, 0],
   'log.level': ['TSIGIL_LOG_LEVEL', 'warn', 'debug'],
   stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
 };

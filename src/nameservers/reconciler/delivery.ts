@@ -48,7 +48,6 @@ export interface DeliveryOptions extends Omit<ServedAgents, 'since' | 'failed'> 
   /** Reduces the outboxes of name servers that no one has claimed. */
   reduceOutboxes(): Promise<void>;
   readonly nameServers: readonly ConfiguredNameServer[];
-  readonly concurrency: number;
   readonly log: DeliveryLog;
   readonly verify?: Verify | undefined;
 }
@@ -69,6 +68,9 @@ export interface RunningDelivery {
   /** Waits for the passes in progress, which `overdue` aborts. */
   close(overdue: AbortSignal): Promise<void>;
 }
+
+/** The maximum number of name servers to which one process delivers keys at the same time. */
+const CONCURRENCY = 8;
 
 /** How often a process reduces the outboxes of name servers that no one has claimed. */
 const REDUCE_MS = 60_000;
@@ -209,7 +211,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         random: Math.random,
         holder: randomUUID(),
         since,
-        concurrency: options.concurrency,
+        concurrency: CONCURRENCY,
         observe: observed,
         failed,
       });
