@@ -21,69 +21,83 @@ export const DEFAULTS: ServiceDefaults = {
   tokenFile: 'var/admin.token',
 };
 
+/** Where a command finds a service, with a token for it. */
+interface Found extends Profile {
+  /** The name of the profile, if it is one. */
+  readonly name?: string;
+}
+
 /**
- * Returns the connection that the flags and variables select. The first of these sources that is
- * set provides the token:
- *
- * - `--token-file` or `--profile`
- * - `TSIGIL_TOKEN`
- * - the profile in `TSIGIL_PROFILE`
- * - the current profile
- * - the first token of the service that `findDefaults` returns
- * - the first token of a service that was started in this folder
- *
- * `--url` and `TSIGIL_URL` set the URL, except for profiles: a profile's token is only sent to the
- * profile's URL. A token is never an argument, because other users of the machine can read
- * arguments. Throws `CommandError`.
+ * Returns the connection that the flags and variables select. `--url` and `TSIGIL_URL` set the URL,
+ * except for profiles: a profile's token is only sent to the profile's URL. Throws `CommandError`.
  */
 export async function findConnection(
   flags: ConnectionFlags,
   environment: NodeJS.ProcessEnv,
-  findDefaults: Terminal['findService'] = async () => undefined,
+  findLocal: Terminal['findService'] = async () => undefined,
 ): Promise<Connection> {
-  const { tokenFile, profile } = flags;
+  const found = await findService(flags, environment, async () => (await findLocal()) ?? DEFAULTS);
+  const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || found.cacert);
+  const url = checkUrl(found.url);
+  const trust = readTrust(cacert, url, environment);
+  return { url, token: found.token, trust, ...(found.name && { profile: found.name }) };
+}
+
+/**
+ * The first of these provides the token: a flag, `TSIGIL_TOKEN`, `TSIGIL_PROFILE`, the current
+ * profile, the service on this machine. A token is never an argument, because other users of the
+ * machine can read arguments.
+ */
+async function findService(
+  { url, tokenFile, profile }: ConnectionFlags,
+  environment: NodeJS.ProcessEnv,
+  findLocal: () => Promise<ServiceDefaults>,
+): Promise<Found> {
+  const wanted = url ?? (environment.TSIGIL_URL || undefined);
+  const withToken = async (token: string) => ({ url: wanted ?? (await findLocal()).url, token });
   if (tokenFile !== undefined && profile !== undefined)
     throw new CommandError(
       EXIT.usage,
       'Cannot use --token-file and --profile together: each provides a token. Use one of them.',
     );
-  const isFlag = tokenFile !== undefined || profile !== undefined;
-  const ownToken = isFlag ? undefined : environment.TSIGIL_TOKEN || undefined;
-  const hasOwnToken = tokenFile !== undefined || ownToken !== undefined;
-  const named = profile ?? (hasOwnToken ? undefined : environment.TSIGIL_PROFILE || undefined);
-  if (named !== undefined)
-    return connectToProfile(
-      profileNamed(readProfiles(environment), named),
-      named,
-      flags,
-      environment,
-    );
-  const url = flags.url ?? (environment.TSIGIL_URL || undefined);
-  const stored = hasOwnToken ? undefined : currentProfile(url, environment);
-  if (stored !== undefined)
-    return connectToProfile(stored.profile, stored.name, flags, environment);
-  const needsDefaults = url === undefined || !hasOwnToken;
-  const defaults = (needsDefaults ? await findDefaults() : undefined) ?? DEFAULTS;
-  const address = checkUrl(url ?? defaults.url);
-  if (!hasOwnToken && !isSameMachine(address, defaults.url))
+  if (tokenFile !== undefined) return withToken(readTokenFile(tokenFile));
+  if (profile !== undefined) return profileFor(url, profile, environment);
+  if (environment.TSIGIL_TOKEN)
+    return withToken(checkToken(environment.TSIGIL_TOKEN, 'TSIGIL_TOKEN'));
+  if (environment.TSIGIL_PROFILE) return profileFor(url, environment.TSIGIL_PROFILE, environment);
+  const { current = '', profiles } = readProfiles(environment);
+  const stored = profiles[current];
+  if (stored !== undefined && (wanted === undefined || checkUrl(wanted) === stored.url))
+    return profileFor(url, current, environment);
+  return firstTokenFor(wanted, await findLocal());
+}
+
+/** Throws `CommandError` if `--url` selects another service than the profile. */
+function profileFor(url: string | undefined, name: string, environment: NodeJS.ProcessEnv): Found {
+  const profile = profileNamed(readProfiles(environment), name);
+  if (url !== undefined && checkUrl(url) !== profile.url)
     throw new CommandError(
       EXIT.usage,
-      `No token for '${address}'. The token in '${defaults.tokenFile}' is for the service on this machine.`,
-      `Set TSIGIL_TOKEN, use --token-file FILE, or run 'tsigil login --url ${address}'.`,
+      `The token of profile '${name}' is for '${profile.url}', not for the URL in --url. Omit --url, or use --token-file.`,
     );
-  const file = tokenFile ?? defaults.tokenFile;
-  const token =
-    ownToken === undefined
-      ? checkToken(readTokenFile(file), file)
-      : checkToken(ownToken, 'TSIGIL_TOKEN');
-  const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
-  return { url: address, token, trust: readTrust(cacert, address, environment) };
+  return { ...profile, name, token: checkToken(profile.token, `The profile '${name}'`) };
 }
 
 /**
- * Returns whether two URLs have the same host, or whether both hosts are this machine. The first
- * token of a service gives all rights, so no other machine may receive it.
+ * The first token of a service gives all rights, so no other machine may receive it. Throws
+ * `CommandError` for the URL of one.
  */
+function firstTokenFor(wanted: string | undefined, local: ServiceDefaults): Found {
+  const url = checkUrl(wanted ?? local.url);
+  if (!isSameMachine(url, local.url))
+    throw new CommandError(
+      EXIT.usage,
+      `No token for '${url}'. The token in '${local.tokenFile}' is for the service on this machine.`,
+      `Set TSIGIL_TOKEN, use --token-file FILE, or run 'tsigil login --url ${url}'.`,
+    );
+  return { url, token: readTokenFile(local.tokenFile) };
+}
+
 function isSameMachine(one: string, other: string): boolean {
   const [first, second] = [new URL(one).hostname, new URL(other).hostname];
   return first === second || (isLoopback(first) && isLoopback(second));
@@ -91,43 +105,6 @@ function isSameMachine(one: string, other: string): boolean {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-/** Returns the current profile, unless `url` selects another service. */
-function currentProfile(
-  url: string | undefined,
-  environment: NodeJS.ProcessEnv,
-): { readonly name: string; readonly profile: Profile } | undefined {
-  const { current, profiles } = readProfiles(environment);
-  const profile = current === undefined ? undefined : profiles[current];
-  if (current === undefined || profile === undefined) return undefined;
-  return url === undefined || checkUrl(url) === profile.url
-    ? { name: current, profile }
-    : undefined;
-}
-
-/**
- * Connects to the service of a profile. Throws `CommandError` if `--url` selects another service.
- */
-function connectToProfile(
-  profile: Profile,
-  name: string,
-  flags: ConnectionFlags,
-  environment: NodeJS.ProcessEnv,
-): Connection {
-  if (flags.url !== undefined && checkUrl(flags.url) !== profile.url)
-    throw new CommandError(
-      EXIT.usage,
-      `The token of profile '${name}' is for '${profile.url}', not for the URL in --url. Omit --url, or use --token-file.`,
-    );
-  const url = checkUrl(profile.url);
-  const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || profile.cacert);
-  return {
-    url,
-    token: checkToken(profile.token, `The profile '${name}'`),
-    trust: readTrust(cacert, url, environment),
-    profile: name,
-  };
 }
 
 /**
@@ -156,8 +133,9 @@ function readTrust(cacert: string | undefined, url: string, environment: NodeJS.
 }
 
 function readTokenFile(path: string): string {
+  let token: string;
   try {
-    return readWholeFile(path).toString().trim();
+    token = readWholeFile(path).toString().trim();
   } catch (cause) {
     const hint =
       codeOf(cause) === 'EACCES'
@@ -170,6 +148,7 @@ function readTokenFile(path: string): string {
       cause,
     );
   }
+  return checkToken(token, path);
 }
 
 /**
