@@ -6,8 +6,7 @@ import { nameServer } from '../../domain/resources/name-server.ts';
 import { keyWarnings } from '../../domain/resources/tsigkey.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
-import type { Connection } from '../service/client.ts';
-import { CommandError } from '../output/command-error.ts';
+import { orIfRefused, type Connection } from '../service/client.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
 import type { KeySource } from './key-file.ts';
 import { definedKeys, zonesOf, type KeyImport } from './key-import.ts';
@@ -96,12 +95,6 @@ async function sharedKeys(
 }
 
 /** Returns a response, or undefined if the caller may not see it, or the service has none. */
-async function optional<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof CommandError && [401, 403, 404].includes(error.status ?? 0))
-      return undefined;
-    throw error;
-  }
+function optional<T>(read: () => Promise<T>): Promise<T | undefined> {
+  return orIfRefused(read, [401, 403, 404], () => undefined);
 }

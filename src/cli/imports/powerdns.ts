@@ -5,7 +5,7 @@ import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../domain/access/power
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { sendRequest } from '../service/send-request.ts';
+import { reach } from '../service/send-request.ts';
 import type { KeySource } from './key-file.ts';
 import { definedKeys, type FoundKey } from './key-import.ts';
 
@@ -82,10 +82,9 @@ export async function readPowerdnsServer(
 async function get<T>(kind: Kind<T>, url: string, apiKey: string): Promise<T> {
   const headers = { accept: 'application/json', 'x-api-key': apiKey };
   const { origin } = new URL(url);
-  const response = await sendRequest(
-    { method: 'GET', url, headers },
-    {},
+  const response = await reach(
     { name: `PowerDNS at '${origin}'`, hint: HINT },
+    (client, deadline) => client.send({ method: 'GET', url, headers }, deadline),
   );
   if (response.status === 401)
     throw new CommandError(

@@ -47,3 +47,9 @@ export class CommandError extends Error {
     this.problems = problems;
   }
 }
+
+/** Returns a failure that says what to do next, unless it does so already. */
+export function withHint(error: CommandError, hint: string): CommandError {
+  const { exitCode, message, status, problems } = error;
+  return new CommandError(exitCode, message, error.hint ?? hint, error, status, problems);
+}

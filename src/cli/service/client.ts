@@ -2,15 +2,13 @@ import { isObject, type Kind } from '../../domain/model/field.ts';
 import { NetError } from '../../net/faults.ts';
 import { parseJson, type HttpRequest, type HttpResponse, type Trust } from '../../net/http.ts';
 import { CommandError, EXIT, type MemberProblem } from '../output/command-error.ts';
-import { openRequest, sendRequest, type ServerDescription } from './send-request.ts';
+import { reach, type Server } from './send-request.ts';
 
 export interface Connection {
   /** The URL without a final slash and without `/v2`. */
   readonly url: string;
   readonly token: string;
   readonly trust?: Trust;
-  /** The time limit of each request. The default is 30 s. */
-  readonly timeoutSeconds?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** The name of the stored profile that provides the token. */
   readonly profile?: string;
@@ -18,7 +16,8 @@ export interface Connection {
   warn?(message: string): void;
 }
 
-const OTHER_PROGRAM = 'Check the URL in --url or TSIGIL_URL: another program may have responded.';
+export const OTHER_PROGRAM =
+  'Check the URL in --url or TSIGIL_URL: another program may have responded.';
 
 type Content = Readonly<Record<string, unknown>>;
 
@@ -29,8 +28,8 @@ export interface Success {
 }
 
 /**
- * Sends a request and returns the JSON body of the response, empty for 204. Throws `CommandError`
- * unless the status is 2xx.
+ * Sends a request and returns the JSON body of the response, empty for 204. This function and those
+ * below throw `CommandError` unless the status is 2xx and the body is valid.
  */
 export async function call(
   connection: Connection,
@@ -41,10 +40,7 @@ export async function call(
   return (await callWithHeaders(connection, method, path, body)).content;
 }
 
-/**
- * Sends a request and returns the JSON body of the response as a value of `kind`. Throws
- * `CommandError` unless the status is 2xx and the body is valid.
- */
+/** Sends a request and returns the JSON body of the response as a value of `kind`. */
 export async function callFor<T>(
   kind: Kind<T>,
   connection: Connection,
@@ -75,39 +71,35 @@ function valueOf<T>(kind: Kind<T>, { url }: Connection, body: unknown): T {
   );
 }
 
-/**
- * Sends a request and returns the JSON body and the headers of the response. Throws `CommandError`
- * unless the status is 2xx.
- */
 export async function callWithHeaders(
   connection: Connection,
   method: string,
   path: string,
   body?: object,
 ): Promise<Success> {
-  const { url, trust = {}, timeoutSeconds } = connection;
   const request = requestOf(connection, method, path, 'application/json', body);
-  const response = await sendRequest(request, trust, serverOf(connection), timeoutSeconds);
+  const response = await reach(serverOf(connection), (client, deadline) =>
+    client.send(request, deadline),
+  );
   const content = parseBody(response.text);
   if (response.status >= 200 && response.status < 300 && content !== undefined) {
     for (const message of warningsOf(response)) connection.warn?.(message);
     return { content, header: response.header };
   }
-  throw refusal(url, response, content);
+  throw refusal(connection.url, response, content);
 }
 
-/**
- * Sends a GET request, and yields the JSON lines of the response as values of `kind`, in parts.
- * Throws `CommandError` unless the status is 200 and the response is complete and valid.
- */
+/** Sends a GET request, and yields the JSON lines of the response as values of `kind`, in parts. */
 export async function* callForLines<T>(
   kind: Kind<T>,
   connection: Connection,
   path: string,
 ): AsyncGenerator<readonly T[]> {
-  const { url, trust = {}, timeoutSeconds } = connection;
+  const { url } = connection;
   const request = requestOf(connection, 'GET', path, 'application/x-ndjson');
-  const response = await openRequest(request, trust, serverOf(connection), timeoutSeconds);
+  const response = await reach(serverOf(connection), (client, deadline) =>
+    client.open(request, deadline),
+  );
   if (response.status !== 200) {
     const text = await response.text();
     throw refusal(url, { ...response, text }, parseBody(text));
@@ -120,6 +112,21 @@ export async function* callForLines<T>(
     const { message: reason, hint } = cause.fault;
     const message = `The response of '${url}' is incomplete: ${reason}`;
     throw new CommandError(EXIT.unreachable, message, hint, cause);
+  }
+}
+
+/** Sends a request, and does something else if the service refuses it with one of these statuses. */
+export async function orIfRefused<T, Other>(
+  send: () => Promise<T>,
+  statuses: readonly number[],
+  otherwise: () => Other,
+): Promise<T | Awaited<Other>> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof CommandError && statuses.includes(error.status ?? 0))
+      return await otherwise();
+    throw error;
   }
 }
 
@@ -143,11 +150,9 @@ function requestOf(
   };
 }
 
-function serverOf({ url }: Connection): ServerDescription {
-  return {
-    name: `'${url}'`,
-    hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.',
-  };
+function serverOf({ url, trust }: Connection): Server {
+  const hint = 'Check that the service is running, or set another URL with --url or TSIGIL_URL.';
+  return { name: `'${url}'`, hint, trust };
 }
 
 /** Returns the warnings in a response: strings separated by commas (RFC 9651 section 3.1). */
@@ -187,10 +192,7 @@ function inFlags<T extends string | undefined>(message: T): T | string {
     : FLAGS.reduce<string>((text, [given, flag]) => text.replaceAll(given, flag), message);
 }
 
-/**
- * Returns the exit code for a refusal. The status for missing rights is a setting of the service:
- * 401 or 403.
- */
+/** The status for missing rights is a setting of the service: 401 or 403. */
 function exitCodeOf(status: number, type: unknown): number {
   if (status === 401) return type === 'access_denied' ? EXIT.denied : EXIT.unreachable;
   // Other types of 403 concern the requested resource, not the rights of the caller.
@@ -223,9 +225,7 @@ function limitHint(message = ''): string {
     : "Run 'tsigil whoami' to see the limits of the token. An administrator can create another one: tsigil token create NAME --role ROLE, with --pool or --zone for limits";
 }
 
-/**
- * Returns the parsed body. Returns undefined for a response from another program, such as a proxy.
- */
+/** Returns undefined for a response from another program, such as a proxy. */
 function parseBody(text: string): Content | undefined {
   if (text === '') return {};
   const content = parseJson(text);

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { readWholeFile } from '../../net/files.ts';
 import { faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -5,7 +6,7 @@ import type { Terminal } from '../output/terminal.ts';
 
 /** Returns the text of a file, or of standard input for `-`. Throws `CommandError`. */
 export async function readText(file: string, { input }: Terminal): Promise<string> {
-  const bytes = file === '-' ? await readAll(input) : readBytes(file);
+  const bytes = file === '-' ? await buffer(input) : readBytes(file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
@@ -16,12 +17,6 @@ export async function readText(file: string, { input }: Terminal): Promise<strin
       cause,
     );
   }
-}
-
-async function readAll(input: AsyncIterable<Buffer | string>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of input) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks);
 }
 
 /** Returns the text of a file. Throws `CommandError`. In its message, `name` precedes the path. */

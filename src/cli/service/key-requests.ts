@@ -26,7 +26,6 @@ export interface KeySelection {
   readonly pool?: string;
 }
 
-/** Throws `CommandError` unless the arguments and flags select the keys in exactly one way. */
 export function assertOneSelection(
   idsOrNames: readonly string[],
   { pool: ofPool, all }: KeySelection,
@@ -54,34 +53,18 @@ export async function selectKeys(
       ? await getKeys(connection, idsOrNames, current)
       : await listKeys(connection, ofPool);
   if (keys.length > 0) return keys;
+  const reason =
+    ofPool === undefined
+      ? 'there are no keys'
+      : `no key applies to every zone of the pool '${ofPool}'`;
   throw new CommandError(
     EXIT.refused,
-    ofPool === undefined
-      ? `Nothing was ${done}: there are no keys`
-      : `Nothing was ${done}: no key applies to every zone of the pool '${ofPool}'`,
+    `Nothing was ${done}: ${reason}`,
     "Run 'tsigil tsigkey list' to list all tsigkeys.",
   );
 }
 
-async function getKey(
-  connection: Connection,
-  idOrName: string,
-  current: boolean,
-): Promise<ServiceKey> {
-  return keyOf(
-    await withHints(tsigkey, async () =>
-      call(
-        connection,
-        'GET',
-        current
-          ? keyPath(currentKey(await findLineage(connection, idOrName)).id)
-          : await findPath(connection, tsigkey, idOrName),
-      ),
-    ),
-  );
-}
-
-/** Returns the keys with these ids or names, each only once. Throws `CommandError`. */
+/** Returns the keys with these ids or names, each only once. */
 async function getKeys(
   connection: Connection,
   idsOrNames: readonly string[],
@@ -89,33 +72,31 @@ async function getKeys(
 ): Promise<ServiceKey[]> {
   const keys = new Map<string, ServiceKey>();
   for (const idOrName of idsOrNames) {
-    const key = await getKey(connection, idOrName, current);
+    const item = await withHints(tsigkey, async () => {
+      const path = current
+        ? keyPath(currentKey(await findLineage(connection, idOrName)).id)
+        : await findPath(connection, tsigkey, idOrName);
+      return call(connection, 'GET', path);
+    });
+    const key = keyOf(item);
     keys.set(canonicalKey(key).name, key);
   }
   return [...keys.values()];
 }
 
-/**
- * Returns all keys. With the id or name of a pool, returns only the keys that apply to the pool.
- * Throws `CommandError`.
- */
-async function listKeys(
-  connection: Connection,
-  poolIdOrName: string | undefined,
-): Promise<ServiceKey[]> {
-  const poolId =
-    poolIdOrName === undefined ? undefined : await findId(connection, pool, poolIdOrName);
-  const filters = [
-    ['scope', 'POOL'],
-    ['resource_id', poolId ?? ''],
-  ] as const;
-  return (await listItems(connection, tsigkey, poolId === undefined ? [] : filters)).map(keyOf);
+/** Returns all keys, or only those that apply to a pool. */
+async function listKeys(connection: Connection, ofPool: string | undefined): Promise<ServiceKey[]> {
+  const filters =
+    ofPool === undefined
+      ? []
+      : [
+          ['scope', 'POOL'] as const,
+          ['resource_id', await findId(connection, pool, ofPool)] as const,
+        ];
+  return (await listItems(connection, tsigkey, filters)).map(keyOf);
 }
 
-/**
- * Returns the key in a resource from the service. Throws `CommandError` if the service omitted the
- * secret.
- */
+/** Throws `CommandError` if the service omitted the secret. */
 export function keyOf(item: Item): ServiceKey {
   assertSecrets(tsigkey, item);
   const { id, name, algorithm, secret, scope, resource_id: resourceId } = item;

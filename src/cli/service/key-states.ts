@@ -1,30 +1,28 @@
 import { KEY_STATES } from '../../domain/actions/key-states.ts';
+import type { ValueOf } from '../../domain/model/field.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 import { callFor, type Connection } from './client.ts';
 import type { Item } from './resource-requests.ts';
 
+type KeyState = ValueOf<typeof KEY_STATES>['states'][number];
+
 /** The columns of keys that `withStates` adds. */
 export const STATE_COLUMNS = ['state', 'age', 'weakness', 'owner', 'expires_at'] as const;
 
-/** Adds the columns of `STATE_COLUMNS` to keys, with one request for 1,000 keys. */
+/** Adds the columns of `STATE_COLUMNS` to keys. */
 export async function withStates(
   connection: Connection,
   keys: readonly Item[],
   now: number,
 ): Promise<Item[]> {
-  const shown: Item[] = [];
-  for (const some of parts(keys, MAX_LIMIT)) {
-    const byId = await statesOf(connection, some);
-    for (const key of some) {
-      const known = byId.get(String(key.id));
-      const { state, weakness, secret_set_at: since, owner, expires_at } = known ?? {};
-      const age = since === undefined ? null : ageOf(now - millisecondsOf(since));
-      shown.push({ ...key, state, weakness, age, owner, expires_at });
-    }
-  }
-  return shown;
+  const states = await statesOf(connection, keys);
+  return keys.map((key) => {
+    const { state, weakness, secret_set_at: since, owner, expires_at } = stateIn(states, key);
+    const age = since === undefined ? null : ageOf(now - millisecondsOf(since));
+    return { ...key, state, weakness, age, owner, expires_at };
+  });
 }
 
 /**
@@ -41,50 +39,51 @@ export async function unusedSince(
   readonly unknownOn: readonly string[];
   readonly shortOn: ReadonlyMap<string, string>;
 }> {
-  const unused: Item[] = [];
+  const states = await statesOf(connection, keys);
   const unknownOn = new Set<string>();
   const shortOn = new Map<string, string>();
-  for (const some of parts(keys, MAX_LIMIT)) {
-    const byId = await statesOf(connection, some);
-    for (const key of some) {
-      const known = byId.get(String(key.id));
-      const since = known?.unused_since ?? null;
-      if (since !== null && millisecondsOf(since) <= Date.parse(time)) unused.push(key);
-      for (const name of known?.uses_unknown_on ?? []) unknownOn.add(name);
-      for (const { name_server: name, since: first } of known?.uses_known_since ?? [])
-        if (millisecondsOf(first) > Date.parse(time)) shortOn.set(name, first);
-    }
+  for (const { uses_unknown_on: unknown, uses_known_since: since } of states.values()) {
+    for (const name of unknown) unknownOn.add(name);
+    for (const { name_server: name, since: first } of since)
+      if (!isUntil(first, time)) shortOn.set(name, first);
   }
+  const unused = keys.filter((key) => isUntil(stateIn(states, key).unused_since, time));
   return { unused, unknownOn: [...unknownOn].toSorted(), shortOn };
 }
 
-/** Returns the keys that should be replaced until `time`, and those of an owner. */
+/** Returns the keys that should be replaced until `due`, and those of an owner. */
 export async function describedAs(
   connection: Connection,
   keys: readonly Item[],
-  wanted: { readonly due?: string | undefined; readonly owner?: string | undefined },
+  { due, owner }: { readonly due?: string | undefined; readonly owner?: string | undefined },
 ): Promise<Item[]> {
-  const { due, owner } = wanted;
-  const found: Item[] = [];
-  for (const some of parts(keys, MAX_LIMIT)) {
-    const byId = await statesOf(connection, some);
-    for (const key of some) {
-      const known = byId.get(String(key.id));
-      const expiry = known?.expires_at ?? null;
-      if (due !== undefined && (expiry === null || millisecondsOf(expiry) > Date.parse(due)))
-        continue;
-      if (owner === undefined || known?.owner === owner) found.push(key);
-    }
-  }
-  return found;
+  const states = await statesOf(connection, keys);
+  return keys.filter((key) => {
+    const state = stateIn(states, key);
+    const isDue = due === undefined || isUntil(state.expires_at, due);
+    return isDue && (owner === undefined || state.owner === owner);
+  });
 }
 
-/** Returns the states of at most 1,000 keys, by id. */
+/** Returns the states of keys by id, with one request for 1,000 keys. */
 export async function statesOf(connection: Connection, keys: readonly Item[]) {
-  const body = { ids: keys.map(({ id }) => id) };
-  const path = '/v2/tsigkeys/states';
-  const { states } = await callFor(KEY_STATES, connection, 'POST', path, body);
-  return new Map(states.map((each) => [each.id, each]));
+  const states = new Map<string, KeyState>();
+  for (const some of parts(keys, MAX_LIMIT)) {
+    const body = { ids: some.map(({ id }) => id) };
+    const path = '/v2/tsigkeys/states';
+    const response = await callFor(KEY_STATES, connection, 'POST', path, body);
+    for (const state of response.states) states.set(state.id, state);
+  }
+  return states;
+}
+
+/** A key that another caller deletes meanwhile has no state. */
+function stateIn(states: ReadonlyMap<string, KeyState>, { id }: Item): Partial<KeyState> {
+  return states.get(String(id)) ?? {};
+}
+
+function isUntil(timestamp: string | null | undefined, time: string): boolean {
+  return typeof timestamp === 'string' && millisecondsOf(timestamp) <= Date.parse(time);
 }
 
 const UNITS = [

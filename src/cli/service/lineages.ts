@@ -3,7 +3,7 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { shellCommand } from '../../domain/text/shell-word.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
+import { CommandError, EXIT, withHint } from '../output/command-error.ts';
 import { callFor, type Connection } from './client.ts';
 import { findId, listItems, withHints, withoutSecrets } from './resource-requests.ts';
 
@@ -15,7 +15,6 @@ export interface NamedLineage extends ShownLifecycle {
   readonly named: LineageKey | undefined;
 }
 
-/** Returns the path of a key. */
 export function keyPath(id: string): string {
   return `/v2/${tsigkey.collection}/${id}`;
 }
@@ -29,16 +28,11 @@ export function findLineage(connection: Connection, idOrName: string): Promise<N
     const id = normaliseUuid(idOrName) ?? (await idInLineage(connection, idOrName));
     const shown = await callFor(LIFECYCLE, connection, 'GET', `${keyPath(id)}/lifecycle`);
     const name = comparisonForm(idOrName);
-    const named = shown.keys.find((key) => key.id === id && isNamed(key, idOrName));
-    return {
-      ...shown,
-      named: named ?? shown.keys.find((key) => comparisonForm(key.name) === name),
-    };
+    const isNamed = (key: LineageKey) =>
+      key.id === normaliseUuid(idOrName) || comparisonForm(key.name) === name;
+    const first = shown.keys.find((key) => key.id === id && isNamed(key));
+    return { ...shown, named: first ?? shown.keys.find(isNamed) };
   });
-}
-
-function isNamed({ id, name }: LineageKey, idOrName: string): boolean {
-  return normaliseUuid(idOrName) === id || comparisonForm(name) === comparisonForm(idOrName);
 }
 
 /** Returns the id of a living key in the lineage of a name. */
@@ -55,9 +49,8 @@ export function withRotationHints<T>(name: string, work: () => Promise<T>): Prom
       return await work();
     } catch (error) {
       if (!(error instanceof CommandError) || error.status !== 409) throw error;
-      const { exitCode, message, hint, status } = error;
-      const look = `To see its rotations, run: ${shellCommand('tsigil tsigkey lifecycle', name)}`;
-      throw new CommandError(exitCode, message, hint ?? look, error, status);
+      const look = shellCommand('tsigil tsigkey lifecycle', name);
+      throw withHint(error, `To see its rotations, run: ${look}`);
     }
   });
 }
@@ -77,14 +70,12 @@ export function factsOf({ owner, purpose, consumers, keys }: ShownLifecycle): st
   ];
 }
 
-/** Returns the key of a lineage to use now. */
 export function currentKey({ keys }: ShownLifecycle): LineageKey {
   const current = keys.find(({ state }) => state === 'active' || state === 'spreading');
   if (current !== undefined) return current;
   throw new CommandError(EXIT.refused, 'The token may not see the key to use now');
 }
 
-/** Returns the successor of a key, if the token may see it. */
 export function successorOf(
   { keys }: ShownLifecycle,
   { successor_id: id }: LineageKey,
@@ -103,33 +94,30 @@ export function replacedKey(
 ): LineageKey {
   const replaced = keys.filter(({ state }) => state !== 'active' && state !== 'retired');
   if (named !== undefined && replaced.includes(named)) return named;
-  const [only, ...others] = replaced;
+  const [only] = replaced;
   const name = named?.name ?? handle;
-  if (only === undefined && named?.state === 'retired')
+  const refuse = (state: string, hint: string, command: string) => {
     throw new CommandError(
       EXIT.refused,
-      `The key '${name}' is retired already`,
-      `To make it valid again, run: ${shellCommand('tsigil tsigkey restore', name)}`,
+      `The key '${name}' is ${state}`,
+      `${hint}, run: ${command}`,
     );
+  };
   if (only === undefined)
-    throw new CommandError(
-      EXIT.refused,
-      `The key '${name}' is not being replaced`,
-      `To replace it, run: ${shellCommand('tsigil tsigkey rotate', name)}`,
-    );
-  const names = replaced.map((key) => key.name).join(', ');
-  if (others.length > 0)
-    throw new CommandError(
-      EXIT.usage,
-      `Several keys are being replaced: ${names}. Name one of them.`,
-    );
-  if (isExact)
-    throw new CommandError(
-      EXIT.refused,
-      `The key '${name}' is ${STATES[named?.state ?? ''] ?? 'not being replaced'}`,
-      `Another key of its lineage is being replaced. If you mean that one, run: ${shellCommand(step, only.name)}`,
-    );
-  return only;
+    return named?.state === 'retired'
+      ? refuse(
+          'retired already',
+          'To make it valid again',
+          shellCommand('tsigil tsigkey restore', name),
+        )
+      : refuse('not being replaced', 'To replace it', shellCommand('tsigil tsigkey rotate', name));
+  if (replaced.length > 1) throw severalKeys(replaced, 'being replaced');
+  if (!isExact) return only;
+  return refuse(
+    STATES[named?.state ?? ''] ?? 'not being replaced',
+    'Another key of its lineage is being replaced. If you mean that one',
+    shellCommand(step, only.name),
+  );
 }
 
 const STATES: Readonly<Record<string, string>> = {
@@ -141,11 +129,14 @@ const STATES: Readonly<Record<string, string>> = {
 export function retiredKeyOf({ handle, named, keys }: NamedLineage): LineageKey {
   const retired = keys.filter(({ state }) => state === 'retired');
   if (named !== undefined && retired.includes(named)) return named;
-  const [only, ...others] = retired;
-  const isOther = named !== undefined && named.name !== handle;
-  if (only === undefined || isOther)
+  const [only] = retired;
+  if (only === undefined || (named !== undefined && named.name !== handle))
     throw new CommandError(EXIT.refused, `The key '${named?.name ?? handle}' is not retired`);
-  if (others.length === 0) return only;
-  const names = retired.map(({ name }) => name).join(', ');
-  throw new CommandError(EXIT.usage, `Several keys are retired: ${names}. Name one of them.`);
+  if (retired.length > 1) throw severalKeys(retired, 'retired');
+  return only;
+}
+
+function severalKeys(keys: readonly LineageKey[], state: string): CommandError {
+  const names = keys.map(({ name }) => name).join(', ');
+  return new CommandError(EXIT.usage, `Several keys are ${state}: ${names}. Name one of them.`);
 }

@@ -2,30 +2,30 @@ import { isObject, normaliseUuid } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { revealRight, secretFields } from '../../domain/model/response.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
-import { call, type Connection } from './client.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
+import { call, OTHER_PROGRAM, orIfRefused, type Connection } from './client.ts';
+import { CommandError, EXIT, withHint } from '../output/command-error.ts';
 
 export type Item = Readonly<Record<string, unknown>>;
 
-type Parameters = readonly (readonly [name: string, value: string])[];
+type Query = readonly (readonly [name: string, value: string])[];
 
-/**
- * Returns the first `limit` resources of a list with these query parameters. Reads the list page by
- * page.
- */
+/** Returns the path with these query parameters. */
+function pathWith(path: string, parameters: Query): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of parameters) query.append(name, value);
+  return query.size === 0 ? path : `${path}?${query.toString()}`;
+}
+
+/** Returns the first `limit` resources of a list with these query parameters, of all its pages. */
 export async function listItems(
   connection: Connection,
   type: ResourceType,
-  parameters: Parameters,
+  parameters: Query,
   limit = Infinity,
 ): Promise<Item[]> {
-  const path = `/v2/${type.collection}`;
-  const paging: Parameters = limit < MAX_LIMIT ? [['limit', String(limit)]] : [];
-  const query = new URLSearchParams(
-    [...parameters, ...paging].map(([name, value]): [string, string] => [name, value]),
-  ).toString();
+  const paging: Query = limit < MAX_LIMIT ? [['limit', String(limit)]] : [];
   const items: Item[] = [];
-  let next: string | undefined = query === '' ? path : `${path}?${query}`;
+  let next: string | undefined = pathWith(`/v2/${type.collection}`, [...parameters, ...paging]);
   while (next !== undefined && items.length < limit) {
     const page = await call(connection, 'GET', next);
     items.push(...itemsOf(page, type.collection));
@@ -60,17 +60,13 @@ export function nextPath(page: Item, path: string, url: string): string | undefi
   throw new CommandError(
     EXIT.refused,
     `Invalid link to the next page of ${collection} in the response of '${url}'`,
-    'Check the URL in --url or TSIGIL_URL: another program may have responded.',
+    OTHER_PROGRAM,
   );
 }
 
 /** Returns a connection whose responses omit secrets. Unreadable secrets then cause no errors. */
 export function withoutSecrets(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
-}
-
-function inAllProjects(connection: Connection): Connection {
-  return { ...connection, headers: { ...connection.headers, 'x-auth-all-projects': 'true' } };
 }
 
 /**
@@ -81,13 +77,12 @@ export async function readEverywhere<T>(
   connection: Connection,
   read: (from: Connection) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await read(inAllProjects(connection));
-  } catch (error) {
-    const isRefused = error instanceof CommandError && [401, 403].includes(error.status ?? 0);
-    if (!isRefused) throw error;
-    return read(connection);
-  }
+  const headers = { ...connection.headers, 'x-auth-all-projects': 'true' };
+  return orIfRefused(
+    () => read({ ...connection, headers }),
+    [401, 403],
+    () => read(connection),
+  );
 }
 
 /** Returns the name of a resource, or its id if it was deleted or the caller may not see it. */
@@ -97,8 +92,8 @@ export async function nameOrId(
   id: string,
 ): Promise<string> {
   const path = `/v2/${collection}/${encodeURIComponent(id)}`;
+  const quiet = withoutSecrets(connection);
   try {
-    const quiet = withoutSecrets(connection);
     return String((await readEverywhere(quiet, (from) => call(from, 'GET', path))).name);
   } catch (error) {
     if (error instanceof CommandError && error.status !== undefined) return id;
@@ -106,7 +101,6 @@ export async function nameOrId(
   }
 }
 
-/** Returns the name that a person gave, or the name of the resource whose id they gave. */
 export async function givenName(
   connection: Connection,
   type: ResourceType,
@@ -116,42 +110,23 @@ export async function givenName(
   return id === undefined ? idOrName : nameOrId(connection, type, id);
 }
 
-/**
- * Returns the path of the resource with this id or name. Text in the form of a UUID is an id.
- * Throws `CommandError` unless exactly one resource has the name.
- */
-export async function findPath(
-  connection: Connection,
-  type: ResourceType,
-  idOrName: string,
-  toName = asGiven,
-): Promise<string> {
-  return `/v2/${type.collection}/${await findId(connection, type, idOrName, toName)}`;
+/** Returns the path of the resource that `findId` finds. */
+export async function findPath(...of: Parameters<typeof findId>): Promise<string> {
+  return `/v2/${of[1].collection}/${await findId(...of)}`;
 }
 
 /**
  * Returns the id of the resource with this id or name. Text in the form of a UUID is an id. Throws
- * `CommandError` unless exactly one resource has the name.
+ * `CommandError` unless exactly one resource has the name, in the form that `toName` returns.
  */
 export async function findId(
   connection: Connection,
   type: ResourceType,
-  idOrName: string,
-  toName = asGiven,
-): Promise<string> {
-  return normaliseUuid(idOrName) ?? (await findByName(connection, type, idOrName, toName));
-}
-
-function asGiven(name: string): string {
-  return name;
-}
-
-async function findByName(
-  connection: Connection,
-  type: ResourceType,
   text: string,
-  toName: (name: string) => string,
+  toName = (name: string) => name,
 ): Promise<string> {
+  const id = normaliseUuid(text);
+  if (id !== undefined) return id;
   if (type.unique === undefined)
     throw new CommandError(
       EXIT.usage,
@@ -160,10 +135,11 @@ async function findByName(
     );
   const { field, comparisonForm } = type.unique;
   const name = toName(text);
-  const wanted = comparisonForm(name);
-  const found = await listItems(withoutSecrets(connection), type, [[field, name]]);
+  const matches = await listItems(withoutSecrets(connection), type, [[field, name]]);
   // The service treats a name with an asterisk as a pattern.
-  const equal = found.filter((item) => comparisonForm(String(item[field])) === wanted);
+  const equal = matches.filter(
+    (item) => comparisonForm(String(item[field])) === comparisonForm(name),
+  );
   const [only, ...others] = equal;
   if (only === undefined)
     throw new CommandError(EXIT.refused, `No ${type.noun} is named '${name}'`, listHint(type));
@@ -176,20 +152,12 @@ async function findByName(
   );
 }
 
-/**
- * Throws `CommandError` if the token may not see the secrets of a type. Commands call this function
- * before a change. Does nothing for a service without `/v2/whoami`.
- */
+/** Throws `CommandError` before a change if the token may not see the secrets of a type. */
 export async function assertMayReveal(connection: Connection, type: ResourceType): Promise<void> {
   const right = revealRight(type);
   if (right === undefined) return;
-  try {
-    const { rights } = await call(connection, 'GET', '/v2/whoami');
-    if (!Array.isArray(rights) || rights.includes(right)) return;
-  } catch (error) {
-    if (error instanceof CommandError && error.status === 404) return;
-    throw error;
-  }
+  const { rights } = await call(connection, 'GET', '/v2/whoami');
+  if (!Array.isArray(rights) || rights.includes(right)) return;
   throw new CommandError(
     EXIT.denied,
     `The token may not see the secrets of ${type.collection}. Nothing was changed.`,
@@ -227,13 +195,8 @@ export async function withHints<T>(
     if (!(error instanceof CommandError) || error.hint !== undefined) throw error;
     const name = type.unique === undefined ? undefined : body[type.unique.field];
     const isDuplicate = typeof name === 'string' && /^Duplicate \w+(?: \(|$)/.test(error.message);
-    const { exitCode, message, status } = error;
-    const hints: Readonly<Record<number, string | undefined>> = {
-      404: listHint(type),
-      409: isDuplicate ? `A ${type.noun} named '${name}' already exists.` : undefined,
-    };
-    const hint = hints[status ?? 0];
-    if (hint === undefined) throw error;
-    throw new CommandError(exitCode, message, hint, error, status);
+    if (error.status === 404) throw withHint(error, listHint(type));
+    if (error.status !== 409 || !isDuplicate) throw error;
+    throw withHint(error, `A ${type.noun} named '${name}' already exists.`);
   }
 }

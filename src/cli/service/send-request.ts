@@ -1,19 +1,14 @@
 import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
 import { NetError, UNTRUSTED } from '../../net/faults.ts';
-import {
-  createHttpClient,
-  type HttpRequest,
-  type HttpResponse,
-  type OpenResponse,
-  type Trust,
-} from '../../net/http.ts';
+import { createHttpClient, type HttpClient, type Trust } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 
-export interface ServerDescription {
-  /** For example, `The identity service 'https://…'`. */
+export interface Server {
+  /** For example, `PowerDNS at 'http://…'`. */
   readonly name: string;
   /** What to do if the server cannot be reached. */
   readonly hint: string;
+  readonly trust?: Trust | undefined;
 }
 
 const TIMEOUT_SECONDS = 30;
@@ -24,42 +19,14 @@ const TIMEOUT_SECONDS = 30;
  */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/**
- * Sends a request once and reads the response. Throws `CommandError` if the server does not respond
- * within `timeoutSeconds`.
- */
-export async function sendRequest(
-  request: HttpRequest,
-  trust: Trust,
-  server: ServerDescription,
-  timeoutSeconds = TIMEOUT_SECONDS,
-): Promise<HttpResponse> {
-  const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1 });
-  return withServer(server, (deadline) => client.send(request, deadline), timeoutSeconds);
-}
-
-/** Sends a request once, for a body of any length. Throws `CommandError` like `sendRequest`. */
-export async function openRequest(
-  request: HttpRequest,
-  trust: Trust,
-  server: ServerDescription,
-  timeoutSeconds = TIMEOUT_SECONDS,
-): Promise<OpenResponse> {
-  const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1 });
-  return withServer(server, (deadline) => client.open(request, deadline), timeoutSeconds);
-}
-
-/**
- * Runs `work`, which sends requests to a server, for at most `timeoutSeconds`. Throws
- * `CommandError` if the server does not respond.
- */
-async function withServer<T>(
-  { name, hint }: ServerDescription,
-  work: (deadline: Deadline) => Promise<T>,
-  timeoutSeconds: number,
+/** Sends a server one request. Throws `CommandError` if it does not respond in time. */
+export async function reach<T>(
+  { name, hint, trust = {} }: Server,
+  send: (client: HttpClient, deadline: Deadline) => Promise<T>,
 ): Promise<T> {
+  const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1 });
   try {
-    return await work(deadlineAfter(timeoutSeconds));
+    return await send(client, deadlineAfter(TIMEOUT_SECONDS));
   } catch (cause) {
     if (!(cause instanceof NetError)) throw cause;
     const { code, message, hint: faultHint = hint } = cause.fault;
