@@ -42,24 +42,15 @@ async function names(query: string): Promise<string[]> {
 
 describe('filters', () => {
   test.each([
-    ['name=a.example.', ['A.example.']],
     ['name=a.EXAMPLE', ['A.example.']],
     ['name=*.test.', ['d.test.', 'e.test.']],
-    ['name=*example*', ['b.example.', 'A.example.', 'c.example.']],
-    ['name=%25', []],
     ['name=', []],
     ['type=SECONDARY', ['c.example.']],
-    ['type=PRIMARY', ['b.example.', 'A.example.', 'd.test.', 'e.test.']],
     ['type=primary', ['b.example.', 'A.example.', 'd.test.', 'e.test.']],
-    ['email=a@b.example', ['b.example.']],
     ['email=hostmaster@*', ['A.example.', 'c.example.', 'd.test.', 'e.test.']],
-    ['status=ACTIVE', ['b.example.', 'A.example.', 'c.example.', 'd.test.', 'e.test.']],
     ['status=ERROR', []],
-    ['description=web', ['b.example.']],
     ['description=web*', ['b.example.', 'd.test.']],
-    ['ttl=20', ['b.example.', 'd.test.']],
     ['ttl=0', ['e.test.']],
-    ['ttl=-1', []],
     ['ttl=abc', []],
     ['ttl=99999999999999999999', []],
     ['ttl=20&description=web*&name=*test*', ['d.test.']],
@@ -69,53 +60,33 @@ describe('filters', () => {
     expect(body.metadata).toEqual({ total_count: expected.length });
   });
 
-  test.each([
-    'project_id=red',
-    'serial=1',
-    'id=x',
-    'pool_id=x',
-    'masters=x',
-    'name_key=x',
-    'orphaned=true',
-    'all_projects_=1',
-  ])('400 for %s, because it is not a filter', async (query) => {
-    expectError(await service.get(`/v2/zones?${query}`), 400, 'bad_request');
-  });
+  test.each(['project_id=red', 'serial=1', 'pool_id=x', 'name_key=x', 'all_projects_=1'])(
+    '400 for %s, because it is not a filter',
+    async (query) => {
+      expectError(await service.get(`/v2/zones?${query}`), 400, 'bad_request');
+    },
+  );
 });
 
 describe('sorting and paging', () => {
-  const by = (member: string) => (one: Zone, other: Zone) => {
-    const [left, right] = [one, other].map(
-      (zone) => [zone[member] ?? '', zone.id] as [string | number, string],
-    ) as [never, never];
-    return left[0] < right[0] || (left[0] === right[0] && left[1] < right[1]) ? -1 : 1;
-  };
-  const KEYS = {
-    created_at: 'created_at',
-    id: 'id',
-    updated_at: 'updated_at',
-    name: 'name',
-    tenant_id: 'project_id',
-  };
-
-  test.each(Object.entries({ ...KEYS, serial: 'serial', ttl: 'ttl', status: 'status' }))(
-    '200 sorted by %s, on one page and on several pages',
-    async (key, member) => {
-      const expected = [...zones].sort(by(member)).map(({ name }) => name);
-      expect(await names(`sort_key=${key}`)).toEqual(expected);
-      expect(await names(`sort_key=${key}&sort_dir=desc`)).toEqual([...expected].reverse());
-
-      const paged: string[] = [];
-      let path: string | undefined = `/v2/zones?sort_key=${key}&limit=2`;
-      while (path !== undefined) {
-        const response = await service.get(path, ALL);
-        paged.push(...zoneNamesOf(response));
-        expect(response.body.metadata).toEqual({ total_count: 5 });
-        path = response.body.links.next?.slice(service.url.length);
-      }
-      expect(paged).toEqual(expected);
-    },
-  );
+  test.each([
+    ['tenant_id', ['A.example.', 'd.test.', 'b.example.', 'c.example.', 'e.test.']],
+    ['ttl', ['e.test.', 'A.example.', 'b.example.', 'd.test.', 'c.example.']],
+    ['serial', ['c.example.', 'b.example.', 'A.example.', 'd.test.', 'e.test.']],
+  ])('200 sorted by %s, also on several pages', async (key, expected) => {
+    const member = key === 'tenant_id' ? 'project_id' : key;
+    const valueOf = (name: string) => zones.find((zone) => zone.name === name)?.[member];
+    const paged: string[] = [];
+    let path: string | undefined = `/v2/zones?sort_key=${key}&limit=2`;
+    while (path !== undefined) {
+      const response = await service.get(path, ALL);
+      paged.push(...zoneNamesOf(response));
+      expect(response.body.metadata).toEqual({ total_count: 5 });
+      path = response.body.links.next?.slice(service.url.length);
+    }
+    expect(paged.map(valueOf)).toEqual(expected.map(valueOf));
+    expect((await names(`sort_key=${key}&sort_dir=desc`)).reverse()).toEqual(paged);
+  });
 
   test('400 for an invalid sort key', async () => {
     for (const key of ['project_id', 'email', 'type', 'tree_key', 'toString']) {
@@ -141,23 +112,18 @@ describe('total count', () => {
     expect(await count(service, '')).toEqual({ total_count: 0 });
   });
 
-  test.each(['true', 'True', '1', 'yes'])(
-    '200 without the count for OpenStack-DNS-Hide-Counts: %s',
-    async (value) => {
+  test('200 without the count for OpenStack-DNS-Hide-Counts', async () => {
+    for (const [value, metadata] of [
+      ['True', undefined],
+      ['1', undefined],
+      ['false', { total_count: 3 }],
+      ['', { total_count: 3 }],
+    ] as const) {
       const response = await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value });
       expect(zonesOf(response)).toHaveLength(3);
-      expect(response.body.metadata).toBeUndefined();
-    },
-  );
-
-  test.each(['false', '', '0'])(
-    '200 with the count for OpenStack-DNS-Hide-Counts: %s',
-    async (value) => {
-      expect(
-        (await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value })).body.metadata,
-      ).toEqual({ total_count: 3 });
-    },
-  );
+      expect(response.body.metadata).toEqual(metadata);
+    }
+  });
 
   test('200 without the count for TLDs, keys and pools', async () => {
     for (const collection of ['tlds', 'tsigkeys', 'pools'])
@@ -183,6 +149,8 @@ describe('outside_tlds', () => {
       'e.test.',
     ]);
     expect(await outside('&name=e*')).toEqual(['e.test.']);
+    const { metadata } = (await service.get('/v2/zones?outside_tlds=true')).body;
+    expect(metadata).toBeUndefined();
 
     for (const [name, id] of await createTlds(service, 'test', 'a.example')) ids.set(name, id);
     expect(await outside()).toEqual(['A.example.']);
@@ -191,22 +159,6 @@ describe('outside_tlds', () => {
 
     for (const id of ids.values()) await service.delete(`/v2/tlds/${id}`);
     expect([await outside(), await inside()]).toEqual([[], everything]);
-  });
-
-  test('200 with the zones of all projects on several pages, without a count', async () => {
-    const ids = await createTlds(service, 'nothing-here');
-    const paged: string[] = [];
-    let path: string | undefined = '/v2/zones?outside_tlds=true&limit=2';
-    let pages = 0;
-    while (path !== undefined) {
-      const response = await service.get(path);
-      expect(response.body.metadata).toBeUndefined();
-      paged.push(...zoneNamesOf(response));
-      pages += 1;
-      path = response.body.links.next?.slice(service.url.length);
-    }
-    expect([paged, pages]).toEqual([zones.map(({ name }) => name), 3]);
-    await service.delete(`/v2/tlds/${ids.get('nothing-here')}`);
   });
 
   test('401 for a member and a reader, even for their own zones', async () => {
@@ -223,19 +175,4 @@ describe('outside_tlds', () => {
       expectError(await service.get(`/v2/zones?outside_tlds=${value}`), 400, 'bad_request');
     },
   );
-});
-
-test('200 with the zones that the rule any-suffix would refuse, for a role in the policy', async () => {
-  const other = await startTestService({
-    TSIGIL_ZONES_TLD_RULE: 'any-suffix',
-    TSIGIL_POLICY: JSON.stringify({ 'zones:outside_tlds': ['auditor'], 'zones:list': ['auditor'] }),
-  });
-  for (const name of ['a.co.uk.', 'b.uk.', 'co.uk.']) await createZone(other, primary(name));
-  await createTlds(other, 'co.uk');
-  const auditor = await clientFor(other, ['auditor'], null);
-  expect(zoneNamesOf(await auditor.get('/v2/zones?outside_tlds=true'))).toEqual([
-    'b.uk.',
-    'co.uk.',
-  ]);
-  expect(zoneNamesOf(await auditor.get('/v2/zones?outside_tlds=false'))).toEqual(['a.co.uk.']);
 });
