@@ -20,7 +20,8 @@ import { isOnServer, surplusOf } from './delivery-rows.ts';
 import type { PassResult } from './record.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
 import { registerNameServers, type ConfiguredNameServer } from './registration.ts';
-import { checkUnsigned, verifyByQueries, type Verify } from './verification.ts';
+import { checkUnsigned } from './unsigned.ts';
+import { verifyByQueries, type Verify } from './verification.ts';
 
 /** What the delivery by agents shares with the reconciler. */
 export interface ServedAgents {

@@ -7,12 +7,13 @@ import {
 import { idsOf, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
-import type { Difference, Driver, KeyProblem } from '../driver.ts';
+import type { Applied, Difference, Driver, KeyProblem } from '../driver.ts';
 import type { FollowedKeys, LogReader } from '../log-reader.ts';
+import type { KeyPlan, RemovedKey } from './expectations.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
 import { applyUnlessRefused } from './refusals.ts';
-import { verifySlowly, type Verify } from './verification.ts';
+import { verifySlowly, type Verdict, type Verify } from './verification.ts';
 
 /** What making a pass needs, in the service or in an agent. */
 export interface PerformDependencies {
@@ -48,20 +49,20 @@ export async function performPass(
 ): Promise<Result> {
   const { memory, logReader } = dependencies;
   logReader?.follow(keysIn(job), job.evidence, job.log_position);
-  const began: { keys?: readonly DesiredKey[]; stamp?: string | undefined } = {};
+  const begun: Begun = {};
   const secrets = [...job.state.keys, ...(job.withheld?.keys ?? []), ...memory.values()];
   try {
-    const result = await attempt(job, dependencies, began);
+    const result = await attempt(job, dependencies, begun);
     remember(job, memory);
     return await withoutSecrets({ ...result, ...logReader?.take() }, secrets);
   } catch (error) {
     if (error instanceof LeaseLostError) throw error;
     const owned = new Set(job.owned);
-    const begun = new Set(began.keys?.map(({ id }) => id));
-    const isNotBegun = ({ id, name }: DesiredKey) => !owned.has(name) && !begun.has(id);
+    const begunIds = new Set(begun.keys?.map(({ id }) => id));
+    const isNotBegun = ({ id, name }: DesiredKey) => !owned.has(name) && !begunIds.has(id);
     const notBegun = job.state.keys.filter(isNotBegun).map(({ id }) => id);
     const failed = { ...failedPass(failureOf(error)), ...logReader?.take() };
-    const stamp = began.stamp ?? null;
+    const stamp = begun.stamp ?? null;
     return withoutSecrets({ ...failed, stamp, not_begun: notBegun }, secrets);
   }
 }
@@ -124,122 +125,181 @@ function wholeOf({ state, stamps, withheld, refused }: FullJob): Required<Desire
   return { ...part, keys: [...state.keys, ...keys], kept: [...state.kept, ...kept] };
 }
 
-type Verdict = Awaited<ReturnType<Verify>> & { readonly verified?: number };
+/** What a pass has begun to change, even if it fails. */
+interface Begun {
+  keys?: readonly DesiredKey[];
+  /** The stamp that the name server had. */
+  stamp?: string | undefined;
+}
 
 async function attempt(
   job: FullJob,
-  { driver, verify, memory, signal, ...dependencies }: PerformDependencies,
-  began: { keys?: readonly DesiredKey[]; stamp?: string | undefined },
+  dependencies: PerformDependencies,
+  begun: Begun,
 ): Promise<Result> {
+  const { driver, memory, signal } = dependencies;
   const carried = await driver.stamp(signal);
-  began.stamp = carried;
-  const { state, owned } = partOf(job);
-  const whole = wholeOf(job);
-  const compareWhole = async () => shown(await driver.compare(whole, new Set(job.owned), signal));
-  const unknownKeys = async () => {
-    if (driver.unknownKeys === undefined) return null;
-    const known = new Set([...job.owned, ...job.further]);
-    for (const { name } of [...whole.keys, ...whole.kept]) known.add(name);
-    return (await driver.unknownKeys(known, signal)).slice(0, MAX_UNKNOWN);
-  };
-  const taken = new Set(job.taken.map(({ id }) => id));
-  /**
-   * Returns the lines that name Tsigil's keys. Where other programs' keys look like them, those that
-   * name such keys follow, except for names that Tsigil's keys would have too.
-   */
-  const keyReferences = async (left = taken, mayBeOld = false) => {
-    const found = await driver.references?.(signal, mayBeOld);
-    if (found === undefined) return null;
-    if (found.size === 0) return [];
-    const delivered = whole.keys.filter(({ id }) => !left.has(id));
-    const ours = new Set([...job.owned, ...delivered.map(({ name }) => name)]);
-    const names = new Set(whole.keys.map(({ name }) => name));
-    const sorted = [...found].toSorted(([one], [other]) => (one < other ? -1 : 1));
-    const isUnknown = (key: string) =>
-      driver.unknownKeys !== undefined && !ours.has(key) && !names.has(key);
-    return [...sorted.filter(([key]) => ours.has(key)), ...sorted.filter(([key]) => isUnknown(key))]
-      .slice(0, MAX_UNKNOWN)
-      .map(([key, place]) => ({ key, place: place.slice(0, MAX_PLACE) }));
-  };
+  begun.stamp = carried;
   const isForeign = carried !== undefined && !job.stamps.includes(carried);
   if (isForeign) {
     // Another or a newer database delivered the keys last.
-    const differences = await compareWhole();
+    const differences = await compareWhole(job, dependencies);
     if (differences.some(({ key }) => key !== null))
       return {
         ...NOTHING,
         stamp: carried,
         is_foreign: true,
         differences,
-        unknown_keys: await unknownKeys(),
-        key_references: await keyReferences(),
+        unknown_keys: await unknownKeys(job, dependencies),
+        key_references: await keyReferences(job, dependencies, job.taken, false),
       };
   }
   // A removed key is verified with its secret. The name server may have another one of a held key.
-  for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
+  for (const key of job.state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
   for (const { id } of job.withheld?.keys ?? []) memory.delete(id);
-  const drift =
-    job.is_applied && !isForeign ? shown(await driver.compare(state, owned, signal)) : [];
-  let changed = false;
-  let problems: readonly KeyProblem[] = job.taken;
-  let disabled: readonly string[] = [];
-  let prepared: string | undefined;
-  if (drift.length > 0 || !job.is_applied || isForeign) {
-    // Before its first change, the driver may find that another program already uses a key's name.
-    const applied = await applyUnlessRefused(driver, state, job.is_refused, () =>
-      driver.apply(state, owned, signal, async (keys) => {
-        await dependencies.begin(keys, carried);
-        began.keys = keys;
-      }),
-    );
-    ({ changed, problems, disabled = [], prepared } = applied);
-  }
-  const left = new Set(problems.map(({ id }) => id));
-  // What the server accepts now, it accepts because of lines of its operator.
-  const wanted = new Set(prepared === undefined ? job.accepted.filter((id) => !left.has(id)) : []);
-  const keys = new Map(state.keys.filter(({ id }) => wanted.has(id)).map((key) => [key.id, key]));
-  // A verification that ends early has tested the first ones of the job.
-  const accepted = [...wanted].flatMap((id) => keys.get(id) ?? []);
-  const restricted = job.restricted.flatMap(({ id, right }) => {
-    const key = keys.get(id);
-    return key === undefined ? [] : [{ key, right, former: memory.get(id)?.access[right] }];
-  });
-  const present = job.refused.length === 0 ? [] : state.keys.map(({ name }) => name);
-  const names = new Set([...present, ...disabled]);
-  // A query cannot distinguish a removed key from another key with its name, unless it has a secret.
-  const refused = job.refused.flatMap(({ id, name }) => {
+  const applied = await applyState(job, dependencies, begun, isForeign);
+  const { changed, problems, prepared } = applied;
+  const plan = verifyPlanOf(job, applied, memory);
+  const verdict = await verifyPlan(job, dependencies, plan, prepared !== undefined);
+  return {
+    ...NOTHING,
+    changed,
+    prepared: prepared ?? null,
+    found_drift: applied.foundDrift,
+    problems: [...problems],
+    verified: verdict.verified ?? plan.accepted.length,
+    verdicts: [...verdict.failures].map(([id, error]) => ({ id, error })),
+    open: (prepared === undefined ? verdict.open : undefined) ?? null,
+    unknown_keys: changed && !job.is_held ? null : await unknownKeys(job, dependencies),
+    stamp: (begun.keys === undefined ? carried : await driver.stamp(signal)) ?? null,
+    differences: job.is_held ? await compareWhole(job, dependencies) : [],
+    key_references: await keyReferences(job, dependencies, problems, changed),
+  };
+}
+
+async function compareWhole(
+  job: FullJob,
+  { driver, signal }: PerformDependencies,
+): Promise<Answer['differences']> {
+  return shown(await driver.compare(wholeOf(job), new Set(job.owned), signal));
+}
+
+/** Returns the names of keys on the name server that the database lacks. */
+async function unknownKeys(
+  job: FullJob,
+  { driver, signal }: PerformDependencies,
+): Promise<Answer['unknown_keys']> {
+  if (driver.unknownKeys === undefined) return null;
+  const { keys, kept } = wholeOf(job);
+  const names = new Set([...job.owned, ...job.further]);
+  for (const { name } of [...keys, ...kept]) names.add(name);
+  return (await driver.unknownKeys(names, signal)).slice(0, MAX_UNKNOWN);
+}
+
+/**
+ * Returns the lines that name Tsigil's keys, without those of `problems`. Where other programs' keys
+ * look like them, those that name such keys follow, except for names that Tsigil's keys would have
+ * too.
+ */
+async function keyReferences(
+  job: FullJob,
+  { driver, signal }: PerformDependencies,
+  problems: readonly KeyProblem[],
+  mayBeOld: boolean,
+): Promise<Answer['key_references']> {
+  const places = await driver.references?.(signal, mayBeOld);
+  if (places === undefined) return null;
+  if (places.size === 0) return [];
+  const { keys } = wholeOf(job);
+  const problemIds = new Set(problems.map(({ id }) => id));
+  const delivered = keys.filter(({ id }) => !problemIds.has(id));
+  const ours = new Set([...job.owned, ...delivered.map(({ name }) => name)]);
+  const names = new Set(keys.map(({ name }) => name));
+  const sorted = [...places].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const isUnknown = (key: string) =>
+    driver.unknownKeys !== undefined && !ours.has(key) && !names.has(key);
+  return [...sorted.filter(([key]) => ours.has(key)), ...sorted.filter(([key]) => isUnknown(key))]
+    .slice(0, MAX_UNKNOWN)
+    .map(([key, place]) => ({ key, place: place.slice(0, MAX_PLACE) }));
+}
+
+/** Applies the state of a pass, unless the name server has it already. */
+async function applyState(
+  job: FullJob,
+  { driver, signal, begin }: PerformDependencies,
+  begun: Begun,
+  isForeign: boolean,
+): Promise<Applied & { readonly foundDrift: boolean }> {
+  const { state, owned } = partOf(job);
+  const mayBeApplied = job.is_applied && !isForeign;
+  const drift = mayBeApplied ? await driver.compare(state, owned, signal) : [];
+  const foundDrift = drift.length > 0;
+  if (mayBeApplied && !foundDrift) return { changed: false, problems: job.taken, foundDrift };
+  // Before its first change, the driver may find that another program already uses a key's name.
+  const applied = await applyUnlessRefused(driver, state, job.is_refused, () =>
+    driver.apply(state, owned, signal, async (keys) => {
+      await begin(keys, begun.stamp);
+      begun.keys = keys;
+    }),
+  );
+  return { ...applied, foundDrift };
+}
+
+/** Returns what to verify after a state was applied. */
+function verifyPlanOf(
+  job: FullJob,
+  { problems, disabled = [], prepared }: Applied,
+  memory: ReadonlyMap<string, DesiredKey>,
+): Required<KeyPlan> {
+  const problemIds = new Set(problems.map(({ id }) => id));
+  // What a prepared server accepts now, it accepts because of lines of its operator.
+  const ids = prepared === undefined ? job.accepted.filter((id) => !problemIds.has(id)) : [];
+  const wanted = new Set(ids);
+  const keys = new Map(
+    job.state.keys.filter(({ id }) => wanted.has(id)).map((key) => [key.id, key]),
+  );
+  return {
+    // A verification that ends early has tested the first ones of the job.
+    accepted: ids.flatMap((id) => keys.get(id) ?? []),
+    restricted: job.restricted.flatMap(({ id, right }) => {
+      const key = keys.get(id);
+      return key === undefined ? [] : [{ key, right, former: memory.get(id)?.access[right] }];
+    }),
+    refused: removedKeys(job, disabled, memory),
+  };
+}
+
+/**
+ * Returns the removed keys to verify, with their former secrets. A query cannot distinguish a
+ * removed key from another key with its name, unless it has a secret.
+ */
+function removedKeys(
+  { refused, state }: FullJob,
+  disabled: readonly string[],
+  memory: ReadonlyMap<string, DesiredKey>,
+): readonly RemovedKey[] {
+  if (refused.length === 0) return [];
+  const names = new Set([...state.keys.map(({ name }) => name), ...disabled]);
+  return refused.flatMap(({ id, name }) => {
     // A name that a key had before is not the name of another key in the state.
     const isFree = !names.has(name);
     const former =
       memory.get(id) ?? [...memory.values()].find((key) => isFree && key.name === name);
-    return former === undefined && names.has(name) ? [] : [{ id, name, former }];
+    return former === undefined && !isFree ? [] : [{ id, name, former }];
   });
+}
+
+async function verifyPlan(
+  { name_server: server, state, is_slow: isSlow }: FullJob,
+  { driver, verify, signal, isInterrupted }: PerformDependencies,
+  { accepted, restricted, refused }: Required<KeyPlan>,
+  isPrepared: boolean,
+): Promise<Verdict & { readonly verified?: number }> {
+  if (isPrepared && refused.length === 0) return { failures: new Map(), open: undefined };
   const loadedKeys = driver.loadedKeys?.bind(driver, signal);
-  const isInterrupted = () => dependencies.isInterrupted();
-  const verified = (): Promise<Verdict> => {
-    if (prepared !== undefined && refused.length === 0)
-      return Promise.resolve({ failures: new Map(), open: undefined });
-    const { name_server: server, is_slow: isSlow } = job;
-    const plan = { accepted, restricted, loadedKeys };
-    if (isSlow) return verifySlowly(verify, server, state.zones, plan, isInterrupted, signal);
-    return verify(server, state.zones, { ...plan, refused }, signal, isInterrupted);
-  };
-  const verdict = await verified();
-  const unknown = changed && !job.is_held ? null : await unknownKeys();
-  return {
-    ...NOTHING,
-    stamp: (began.keys === undefined ? carried : await driver.stamp(signal)) ?? null,
-    changed,
-    prepared: prepared ?? null,
-    found_drift: drift.length > 0,
-    problems: [...problems],
-    differences: job.is_held ? await compareWhole() : [],
-    verified: verdict.verified ?? accepted.length,
-    verdicts: [...verdict.failures].map(([id, error]) => ({ id, error })),
-    open: (prepared === undefined ? verdict.open : undefined) ?? null,
-    unknown_keys: unknown,
-    key_references: await keyReferences(left, changed),
-  };
+  const plan = { accepted, restricted, loadedKeys };
+  if (isSlow) return verifySlowly(verify, server, state.zones, plan, isInterrupted, signal);
+  return verify(server, state.zones, { ...plan, refused }, signal, isInterrupted);
 }
 
 function shown(differences: readonly Difference[]): Answer['differences'] {
