@@ -55,17 +55,13 @@ export function readKnotAccess(
   path = 'knot.conf',
 ): ServerConfiguration {
   const { placeOf, read, unread, hasEmptyInclude } = placesIn(path, include);
-  const found = new Set<string>();
+  const sections = new Set<string>();
   const entries = knotEntries(text, SECTIONS, read, (origin, section) => {
     checkSection(origin, section);
-    found.add(section ?? '');
+    sections.add(section ?? '');
   });
   checkEntries(entries);
-  const findings: Finding[] = [];
   const sectionOf = (section: string) => entries.filter((each) => each.section === section);
-  const byId = (section: string) =>
-    new Map(sectionOf(section).map((entry) => [valueOf(entry, 'id'), entry]));
-
   const keys = sectionOf('key').flatMap((entry) => {
     const read = keyEntryOf(entry);
     return 'key' in read ? [{ key: read.key, place: placeOf(entry) }] : [];
@@ -74,47 +70,109 @@ export function readKnotAccess(
     ...sectionOf('remote').flatMap((entry) => referencesOf(entry, 'requester', placeOf)),
     ...sectionOf('acl').flatMap((entry) => ruleReferences(entry, placeOf)),
   ];
-  const defined = new Set(sectionOf('key').map((entry) => nameForm(valueOf(entry, 'id'))));
-  for (const entry of [...sectionOf('remote'), ...sectionOf('acl')])
-    for (const key of keysOf(entry))
-      if (!defined.has(key))
-        findings.push({
-          kind: 'undefined_key',
-          place: placeOf(entry),
-          text: `the key '${key}' is defined nowhere`,
-        });
+  const policy = policyIn(sectionOf);
+  const { zones, findings } = zonesIn(sectionOf, policy, placeOf);
+  const listens = sectionOf('server').flatMap((entry) => valuesOf(entry, 'listen'));
+  const families = familiesOf(listens.map((each) => each.replace(/@.*$/, '')));
+  return {
+    keys,
+    zones,
+    ...(families === undefined ? {} : { families }),
+    references,
+    unread,
+    findings: [
+      ...undefinedKeys(sectionOf, placeOf),
+      ...undefinedRemotes(sectionOf, policy, placeOf),
+      ...findings,
+    ],
+    isKeysOnly:
+      !hasEmptyInclude() && [...sections].every((each) => each === 'key' || each === 'include'),
+  };
+}
 
+type SectionOf = (section: string) => readonly KnotEntry[];
+
+function byId(entries: readonly KnotEntry[]): ReadonlyMap<string, KnotEntry> {
+  return new Map(entries.map((entry) => [valueOf(entry, 'id'), entry]));
+}
+
+function undefinedKeys(sectionOf: SectionOf, placeOf: PlaceOf): Finding[] {
+  const names = new Set(sectionOf('key').map((entry) => nameForm(valueOf(entry, 'id'))));
+  return [...sectionOf('remote'), ...sectionOf('acl')].flatMap((entry) =>
+    keysOf(entry)
+      .filter((key) => !names.has(key))
+      .map((key) => ({
+        kind: 'undefined_key',
+        place: placeOf(entry),
+        text: `the key '${key}' is defined nowhere`,
+      })),
+  );
+}
+
+/** The rules by their ids, and the remotes for which zones and rules name them or their groups. */
+interface Policy {
+  readonly rules: ReadonlyMap<string, Rule>;
+  remotesOf(ids: readonly string[]): readonly Remote[];
+}
+
+function policyIn(sectionOf: SectionOf): Policy {
   const groups = new Map(
     sectionOf('remotes').map((entry) => [valueOf(entry, 'id'), valuesOf(entry, 'remote')]),
   );
-  const entriesOfRemotes = byId('remote');
-  const remotes = new Map([...entriesOfRemotes].map(([id, entry]) => [id, remoteOf(entry)]));
+  const remotes = new Map(
+    [...byId(sectionOf('remote'))].map(([id, entry]) => [id, remoteOf(entry)]),
+  );
   const membersOf = (ids: readonly string[]) => ids.flatMap((id) => groups.get(id) ?? [id]);
   const remotesOf = (ids: readonly string[]) =>
     membersOf(ids).flatMap((id) => remotes.get(id) ?? []);
   const missingOf = (ids: readonly string[]) => membersOf(ids).filter((id) => !remotes.has(id));
   const rules = new Map(
-    [...byId('acl')].map(([id, entry]) => [id, ruleOf(entry, remotesOf, missingOf)]),
+    [...byId(sectionOf('acl'))].map(([id, entry]) => [id, ruleOf(entry, remotesOf, missingOf)]),
   );
-  for (const [id, entry] of byId('acl'))
-    for (const remote of rules.get(id)?.missing ?? [])
-      findings.push({
-        kind: 'undefined_remote',
-        place: placeOf(entry),
-        text: `the remote '${remote}' is defined nowhere`,
-      });
+  return { rules, remotesOf };
+}
 
+function undefinedRemotes(sectionOf: SectionOf, { rules }: Policy, placeOf: PlaceOf): Finding[] {
+  return [...byId(sectionOf('acl'))].flatMap(([id, entry]) =>
+    (rules.get(id)?.missing ?? []).map((remote) => ({
+      kind: 'undefined_remote',
+      place: placeOf(entry),
+      text: `the remote '${remote}' is defined nowhere`,
+    })),
+  );
+}
+
+/** Returns the zones with their templates, and what is doubtful about them. */
+function zonesIn(
+  sectionOf: SectionOf,
+  { rules, remotesOf }: Policy,
+  placeOf: PlaceOf,
+): Pick<ServerConfiguration, 'zones' | 'findings'> {
   const isAutomatic = sectionOf('server').some((entry) => isOn(entry, 'automatic-acl'));
-  const templates = byId('template');
+  const templates = byId(sectionOf('template'));
   const lists = new Map<string, AccessList>();
+  const findings: Finding[] = [];
+  const listOf = (
+    right: Right,
+    ids: readonly string[],
+    automatic: readonly string[],
+    place: string,
+  ) => {
+    const id = JSON.stringify([right, ids, automatic]);
+    const stated = () => ids.map((each) => rules.get(each) ?? each);
+    const remotes = () => remotesOf(automatic).filter((remote) => remote.isAutomatic);
+    const list = lists.get(id) ?? accessList(right, stated(), remotes(), place);
+    lists.set(id, list);
+    return list;
+  };
   const zones = sectionOf('zone').map((entry): ZoneAccess => {
     const name = nameForm(valueOf(entry, 'domain'));
     const place = placeOf(entry);
     const template = templates.get(valueOf(entry, 'template') || 'default');
     const itemOf = (item: string) => entry.items.get(item) ?? template?.items.get(item);
     const acl = itemOf('acl');
-    const notified = isAutomatic ? (itemOf('notify')?.values ?? []) : [];
-    for (const id of acl?.values ?? [])
+    const ids = acl?.values ?? [];
+    for (const id of ids)
       if (!rules.has(id))
         findings.push({
           kind: 'undefined_rule',
@@ -127,41 +185,15 @@ export function readKnotAccess(
         place,
         text: `the members of the catalog zone '${name}' are not in the configuration, so their access lists were not read`,
       });
-    const listOf = (right: Right) => {
-      const automatic = right === 'transfer' ? notified : [];
-      if (acl === undefined && automatic.length === 0) return undefined;
-      const id = JSON.stringify([right, acl?.values ?? [], automatic]);
-      const known = lists.get(id);
-      if (known !== undefined) return known;
-      const list = accessList(
-        right,
-        (acl?.values ?? []).map((each) => rules.get(each) ?? each),
-        remotesOf(automatic).filter((remote) => remote.isAutomatic),
-        placeOf((acl ?? itemOf('notify'))?.origin ?? entry),
-      );
-      lists.set(id, list);
-      return list;
-    };
-    return {
-      name,
-      place,
-      lists: { transfer: listOf('transfer'), update: listOf('update') },
-      named: acl?.values ?? [],
-    };
+    const notified = isAutomatic ? (itemOf('notify')?.values ?? []) : [];
+    const origin = placeOf((acl ?? itemOf('notify'))?.origin ?? entry);
+    const isStated = acl !== undefined;
+    const transfer =
+      isStated || notified.length > 0 ? listOf('transfer', ids, notified, origin) : undefined;
+    const update = isStated ? listOf('update', ids, [], origin) : undefined;
+    return { name, place, lists: { transfer, update }, named: ids };
   });
-
-  const listens = sectionOf('server').flatMap((entry) => valuesOf(entry, 'listen'));
-  const families = familiesOf(listens.map((each) => each.replace(/@.*$/, '')));
-  return {
-    keys,
-    zones,
-    ...(families === undefined ? {} : { families }),
-    references,
-    unread,
-    findings,
-    isKeysOnly:
-      !hasEmptyInclude() && [...found].every((each) => each === 'key' || each === 'include'),
-  };
+  return { zones, findings };
 }
 
 /**

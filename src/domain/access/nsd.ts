@@ -63,50 +63,50 @@ export function readNsdAccess(
   const sectionOf = (section: string) => entries.filter((each) => each.section === section);
   const keySections = sectionOf('key:');
   const keys = keySections.flatMap((entry) => {
-    const found = keyEntryOf(entry);
-    return 'key' in found ? [{ key: found.key, place: placeOf(entry) }] : [];
+    const read = keyEntryOf(entry);
+    return 'key' in read ? [{ key: read.key, place: placeOf(entry) }] : [];
   });
+  const families = listeningFamilies(sectionOf('server:'));
+  return {
+    keys,
+    ...zonesIn(entries, placeOf),
+    ...(families === undefined ? {} : { families }),
+    references: entries.flatMap((entry) => referencesIn(entry, placeOf)),
+    unread,
+    isKeysOnly: !hasEmptyInclude() && keySections.length === entries.length,
+  };
+}
+
+/** A pattern with the attributes of those that it includes, and their names. */
+interface Pattern {
+  readonly attributes: readonly NsdAttribute[];
+  readonly names: readonly string[];
+}
+
+type Patterns = ReadonlyMap<string, Pattern>;
+
+/** Returns the zones, and what is doubtful about them and the patterns. */
+function zonesIn(
+  entries: readonly NsdEntry[],
+  placeOf: PlaceOf,
+): Pick<ServerConfiguration, 'zones' | 'findings'> {
+  const sectionOf = (section: string) => entries.filter((each) => each.section === section);
   // In its configuration, NSD compares the names of keys with their case and final dot.
-  const defined = new Set(keySections.map((entry) => valueOf(entry, 'name:')));
-  const findings: Finding[] = [];
-  const patterns = new Map<string, readonly NsdAttribute[]>();
-  const lists = new Map<string, AccessList>();
-  const namedBy = new Map<string, readonly string[]>();
+  const keyNames = new Set(sectionOf('key:').map((entry) => valueOf(entry, 'name:')));
   const needsTls = sectionOf('server:').some((entry) =>
     /^yes$/i.test(valueOf(entry, 'tls-auth-xfr-only:')),
   );
   const zones: ZoneAccess[] = [];
+  const findings: Finding[] = [];
+  const patterns = new Map<string, Pattern>();
+  const lists = new Map<string, AccessList>();
   for (const entry of entries) {
     if (entry.section !== 'zone:' && entry.section !== 'pattern:') continue;
-    for (const { name, values, ...origin } of entry.attributes) {
-      const key = keyOf(name, values);
-      if (key !== undefined && !defined.has(key) && isMeant(key) && name === 'provide-xfr:')
-        throw new KeyFileError(origin, 'a line without a key must end with `BLOCKED` or `NOKEY`');
-      if (key !== undefined && !defined.has(key))
-        findings.push({
-          kind: 'undefined_key',
-          place: placeOf(origin),
-          text: `the key '${key}' is defined nowhere`,
-        });
-      const [pattern = ''] = values;
-      if (name === 'include-pattern:' && !patterns.has(pattern))
-        findings.push({
-          kind: 'undefined_pattern',
-          place: placeOf(origin),
-          text: `the pattern '${pattern}' is not defined above this line`,
-        });
-    }
-    // A pattern is defined above its use. A missing one stays, as a doubt about the whole list.
-    const attributes = entry.attributes.flatMap((each) =>
-      each.name === 'include-pattern:' ? (patterns.get(each.values[0] ?? '') ?? [each]) : [each],
-    );
+    findings.push(...undefinedIn(entry, keyNames, patterns, placeOf));
+    const { attributes, names } = withPatterns(entry, patterns);
     const name = valueOf(entry, 'name:');
-    const named = entry.attributes.flatMap(({ name: own, values: [pattern = ''] }) =>
-      own === 'include-pattern:' ? [pattern, ...(namedBy.get(pattern) ?? [])] : [],
-    );
     if (entry.section === 'pattern:') {
-      patterns.set(name, attributes);
-      namedBy.set(name, named);
+      patterns.set(name, { attributes, names });
       continue;
     }
     const role = attributes.findLast((each) => each.name === 'catalog:')?.values[0];
@@ -120,20 +120,49 @@ export function readNsdAccess(
       name: nameForm(name),
       place: placeOf(entry),
       lists: { transfer: listOf(attributes, { lists, needsTls, placeOf }), update: undefined },
-      named,
+      named: names,
     });
   }
-  const families = listeningFamilies(sectionOf('server:'));
-  const isKeysOnly = !hasEmptyInclude() && keySections.length === entries.length;
-  const references = entries.flatMap((entry) => referencesIn(entry, placeOf));
+  return { zones, findings };
+}
+
+/** Returns the keys and patterns that an entry names and that are not defined. */
+function undefinedIn(
+  { attributes }: NsdEntry,
+  keyNames: ReadonlySet<string>,
+  patterns: Patterns,
+  placeOf: PlaceOf,
+): Finding[] {
+  return attributes.flatMap(({ name, values, ...origin }): Finding[] => {
+    const place = placeOf(origin);
+    const key = keyOf(name, values);
+    if (key !== undefined && !keyNames.has(key)) {
+      if (name === 'provide-xfr:' && isMeant(key))
+        throw new KeyFileError(origin, 'a line without a key must end with `BLOCKED` or `NOKEY`');
+      return [{ kind: 'undefined_key', place, text: `the key '${key}' is defined nowhere` }];
+    }
+    const [pattern = ''] = values;
+    if (name !== 'include-pattern:' || patterns.has(pattern)) return [];
+    const text = `the pattern '${pattern}' is not defined above this line`;
+    return [{ kind: 'undefined_pattern', place, text }];
+  });
+}
+
+/**
+ * Returns an entry with the attributes of the patterns that it includes. They are defined above it.
+ * A missing one stays, as a doubt about the whole list.
+ */
+function withPatterns({ attributes }: NsdEntry, patterns: Patterns): Pattern {
+  const included = attributes.flatMap(({ name, values: [pattern = ''] }) =>
+    name === 'include-pattern:' ? [pattern] : [],
+  );
   return {
-    keys,
-    zones,
-    ...(families === undefined ? {} : { families }),
-    references,
-    unread,
-    findings,
-    isKeysOnly,
+    attributes: attributes.flatMap((each) =>
+      each.name === 'include-pattern:'
+        ? (patterns.get(each.values[0] ?? '')?.attributes ?? [each])
+        : [each],
+    ),
+    names: included.flatMap((pattern) => [pattern, ...(patterns.get(pattern)?.names ?? [])]),
   };
 }
 
