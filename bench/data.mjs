@@ -34,7 +34,7 @@ async function buildModules() {
 }
 
 /** The settings of a database that a benchmark opens itself. */
-export const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
+export const POOL = { maxConnections: 10, statementTimeoutSeconds: 60 };
 
 /** Returns a row for the table `tlds`. `number` determines its name and creation time. */
 export function tldRow(number) {

@@ -37,14 +37,6 @@ export const TABLE = {
       default: 10,
       meaning: 'How many connections one process opens to a PostgreSQL database.',
     }),
-    connectTimeoutSeconds: option(integer(1, 600), {
-      default: 5,
-      meaning: 'How long a request waits for a connection to a PostgreSQL database, in seconds.',
-    }),
-    statementTimeoutSeconds: option(integer(1, 600), {
-      default: 10,
-      meaning: 'How long a statement may take in a PostgreSQL database, in seconds.',
-    }),
     password: option(password(), {
       variable: 'PGPASSWORD',
       secret: true,

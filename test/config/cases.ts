@@ -9,12 +9,6 @@ export const CASES: Readonly<
   publicUrl: ['TSIGIL_PUBLIC_URL', 'https://dns.example/api', 'dns.example'],
   database: ['TSIGIL_DATABASE_URL', 'sqlite:/srv/t.db', 'mysql://localhost'],
   'databasePool.maxConnections': ['TSIGIL_DATABASE_POOL_MAX_CONNECTIONS', 25, 0],
-  'databasePool.connectTimeoutSeconds': ['TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS', 2, 601],
-  'databasePool.statementTimeoutSeconds': [
-    'TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS',
-    3,
-    'long',
-  ],
   'databasePool.password': ['PGPASSWORD', 'p4ss two', ['a']],
   adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own-that-nobody-guesses', 'two words'],
   'tls.cert': ['TSIGIL_TLS_CERT', 'cert.pem', ['cert.pem']],

@@ -22,7 +22,6 @@ import { temporaryFolder, testDatabase } from '../harness/service.ts';
 
 const SETTINGS = {
   maxConnections: 6,
-  connectTimeoutSeconds: 60,
   statementTimeoutSeconds: 60,
   scanTimeoutSeconds: 60,
 };

@@ -31,7 +31,6 @@ export const SETTINGS: Settings = {
 
 const POOL: DatabaseSettings = {
   maxConnections: 1,
-  connectTimeoutSeconds: 1,
   statementTimeoutSeconds: 1,
 };
 

@@ -24,7 +24,6 @@ export async function withDatabase<T>(
     { committed: () => undefined },
     {
       maxConnections: 10,
-      connectTimeoutSeconds: 60,
       statementTimeoutSeconds: 60,
       scanTimeoutSeconds: 60,
     },

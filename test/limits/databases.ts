@@ -13,7 +13,7 @@ export const PROJECT = 'crowd';
 /** The number of zones in these databases. */
 const ZONES = 100_000;
 
-const POOL = { maxConnections: 1, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
+const POOL = { maxConnections: 1, statementTimeoutSeconds: 60 };
 
 /** The slowest name for pattern matching: a long name that repeats one letter. */
 const NAME = `${'a'.repeat(40)}.${'a'.repeat(40)}.zone-nnnnnn.example.`;

@@ -10,7 +10,6 @@ import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../ha
 
 const SETTINGS = {
   maxConnections: 5,
-  connectTimeoutSeconds: 60,
   statementTimeoutSeconds: 60,
   scanTimeoutSeconds: 60,
 };

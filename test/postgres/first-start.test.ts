@@ -24,7 +24,6 @@ import { sized } from '../harness/sizes.ts';
 
 const LIMITS = {
   maxConnections: 4,
-  connectTimeoutSeconds: 60,
   statementTimeoutSeconds: 60,
   scanTimeoutSeconds: 60,
 };

@@ -10,7 +10,6 @@ import { NOW } from '../store/samples.ts';
 
 const SETTINGS = {
   maxConnections: 3,
-  connectTimeoutSeconds: 60,
   statementTimeoutSeconds: 60,
   scanTimeoutSeconds: 60,
 };

@@ -44,7 +44,6 @@ interface Race {
 const RACE_SETTINGS: Settings = { ...SETTINGS, requireResource: true, otherAdministrators: false };
 const LIMITS = {
   maxConnections: 4,
-  connectTimeoutSeconds: 60,
   statementTimeoutSeconds: 60,
   scanTimeoutSeconds: 60,
 };

@@ -24,7 +24,6 @@ beforeAll(async () => {
   );
   const pool = {
     maxConnections: CONNECTIONS,
-    connectTimeoutSeconds: 60,
     statementTimeoutSeconds: 60,
     scanTimeoutSeconds: 60,
   };

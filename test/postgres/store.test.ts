@@ -5,7 +5,6 @@ import { storeContract } from '../store/contract.ts';
 
 const SETTINGS = {
   maxConnections: 5,
-  connectTimeoutSeconds: 60,
   statementTimeoutSeconds: 60,
   scanTimeoutSeconds: 60,
 };

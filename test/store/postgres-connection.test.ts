@@ -49,7 +49,6 @@ describe('the password', () => {
   const passwordFor = (location: string, password?: string) => {
     const settings = {
       maxConnections: 1,
-      connectTimeoutSeconds: 1,
       statementTimeoutSeconds: 1,
       password,
     };

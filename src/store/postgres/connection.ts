@@ -8,20 +8,26 @@ import { APPLICATION } from './dialect.ts';
  */
 const INT8 = 20;
 
+/** How long a request waits for a connection. */
+const CONNECT_TIMEOUT_MS = 5000;
+
+export const STATEMENT_TIMEOUT_SECONDS = 10;
+
 /**
  * Returns the connection options for the database at `location`, the part of the URL after the
  * scheme.
  */
 export function connectionOptions(location: string, settings: DatabaseSettings): pg.ClientConfig {
+  const { password, statementTimeoutSeconds = STATEMENT_TIMEOUT_SECONDS } = settings;
   const types = new pg.TypeOverrides();
   types.setTypeParser(INT8, Number);
   return {
-    connectionString: withPassword(`postgres:${location}`, settings.password),
+    connectionString: withPassword(`postgres:${location}`, password),
     application_name: APPLICATION,
-    connectionTimeoutMillis: settings.connectTimeoutSeconds * 1000,
-    statement_timeout: settings.statementTimeoutSeconds * 1000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutSeconds * 1000,
     // This timeout applies if the server does not enforce its statement timeout.
-    query_timeout: settings.statementTimeoutSeconds * 1000 + 1000,
+    query_timeout: statementTimeoutSeconds * 1000 + 1000,
     keepAlive: true,
     types,
   };

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { ScanSlots, ServingSettings } from '../sql/sql.ts';
-import { connectionOptions } from './connection.ts';
+import { connectionOptions, STATEMENT_TIMEOUT_SECONDS } from './connection.ts';
 
 export interface Pools {
   /** The connections for reads by an index, and for writes. */
@@ -20,7 +20,11 @@ export interface Pools {
  * connections. With two or three connections, reserves one.
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
-  const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;
+  const {
+    maxConnections,
+    statementTimeoutSeconds = STATEMENT_TIMEOUT_SECONDS,
+    scanTimeoutSeconds,
+  } = settings;
   const forScans = Math.min(
     Math.max(maxConnections < 4 ? 1 : 2, Math.floor(maxConnections / 3)),
     maxConnections - 1,

@@ -115,8 +115,8 @@ export interface DatabaseObserver {
 /** The settings for connections to a database server. */
 export interface DatabaseSettings {
   readonly maxConnections: number;
-  readonly connectTimeoutSeconds: number;
-  readonly statementTimeoutSeconds: number;
+  /** How long a statement may take: 10 s, unless a command sets a longer time. */
+  readonly statementTimeoutSeconds?: number;
   /** The password for a server whose URL contains no password. */
   readonly password?: string | undefined;
 }
