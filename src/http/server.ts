@@ -56,7 +56,6 @@ export interface WebConsole {
   /** The folder of the built console. */
   readonly folder: string;
   readonly idleSeconds: number;
-  readonly lifetimeSeconds: number;
   /** Whose tokens open a session. */
   readonly methods: readonly AuthMethod[];
 }
