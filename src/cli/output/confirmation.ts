@@ -33,9 +33,7 @@ export function declareDestructive(command: Command, condition: string): Confirm
   return confirm;
 }
 
-/**
- * Returns the condition under which a command asks for confirmation, or undefined if it never asks.
- */
+/** Returns undefined for a command that never asks for confirmation. */
 export function conditionOf(command: Command): string | undefined {
   return CONDITIONS.get(command);
 }
@@ -49,13 +47,12 @@ async function confirm(
   if (yes === true) return;
   const before = reason === undefined ? '' : `${reason} `;
   const obstacle = nonInteractiveReason(terminal);
-  if (obstacle !== undefined) {
+  if (obstacle !== undefined)
     throw new CommandError(
       EXIT.usage,
       `${before}Cannot ask for confirmation: ${obstacle}. Nothing was changed.`,
       'Use --yes to go ahead.',
     );
-  }
   terminal.err.write(`${plainText(before)}${question} [y/N] `);
   for await (const chunk of terminal.input) {
     if (/^y(?:es)?\s*$/i.test(String(chunk))) return;
@@ -64,10 +61,7 @@ async function confirm(
   throw new CommandError(EXIT.refused, 'Nothing was changed');
 }
 
-/**
- * Returns why the command cannot ask for confirmation, or undefined if the command is interactive.
- * The prompt is on standard error, so standard output need not be a terminal.
- */
+/** The prompt is on standard error, so standard output need not be a terminal. */
 function nonInteractiveReason({ input, err }: Terminal): string | undefined {
   if (input.isTTY !== true) return 'standard input is not a terminal';
   if (input.readableEnded === true) return 'the command has read standard input to its end';

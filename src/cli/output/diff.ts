@@ -3,11 +3,10 @@ import { applyEdits, inOrder, type Edit } from '../../domain/access/rewrite.ts';
 /** The number of lines before and behind each change. */
 const CONTEXT = 3;
 
-/** Lines that are replaced, from `first` up to but not including `end`. */
-interface Change {
+/** Lines from `first` up to but not including `end`. */
+interface Lines {
   readonly first: number;
   readonly end: number;
-  readonly edits: readonly Edit[];
 }
 
 /** A secret of a configuration: also with blanks, behind a comment, or on a further line. */
@@ -16,7 +15,6 @@ const SECRET = /(\bsecret\b(?:[\s:]|\/\*[^]*?\*\/|\/\/.*|#.*)*)("[^"]*"|'[^']*'|
 /** Stands for a character of a secret, so that lines and offsets stay. */
 const HIDDEN = '\u0000';
 
-/** Returns the text of a configuration without its secrets. */
 export function withoutSecrets(text: string): string {
   return shown(hidden(text));
 }
@@ -35,78 +33,73 @@ function shown(text: string): string {
 /** Returns the edits of a file as a unified diff, without the secrets of the file. */
 export function unifiedDiff(path: string, content: string, edits: readonly Edit[]): string {
   const text = hidden(content);
-  const starts = lineStarts(text);
-  const lineAt = (offset: number) => {
-    let [low, high] = [0, starts.length];
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle;
-    }
-    return low;
-  };
+  const former = splitLines(text);
+  const starts = startsOf(former);
   const offsetOf = (line: number) => starts[line] ?? text.length;
-  const linesIn = (first: number, end: number) =>
-    splitLines(text.slice(offsetOf(first), offsetOf(end)));
-  const changes: Change[] = [];
-  for (const edit of inOrder(edits)) {
-    const first = lineAt(edit.start);
-    const last = lineAt(edit.end);
-    const isWhole =
-      edit.end === offsetOf(last) && (edit.end > edit.start || edit.text.endsWith('\n'));
-    const end = isWhole ? last : last + 1;
-    const former = changes.at(-1);
-    if (former === undefined || first >= former.end) changes.push({ first, end, edits: [edit] });
-    else
-      changes.splice(-1, 1, {
-        first: former.first,
-        end: Math.max(former.end, end),
-        edits: [...former.edits, edit],
-      });
-  }
-  const hunks: Change[][] = [];
-  for (const change of changes) {
-    const former = hunks.at(-1);
-    const isNear = change.first - (former?.at(-1)?.end ?? -Infinity) <= 2 * CONTEXT;
-    if (former !== undefined && isNear) former.push(change);
-    else hunks.push([change]);
-  }
+  const changes = groupsOf(
+    inOrder(edits).map((edit) => ({ edit, ...linesOf(edit, starts) })),
+    -1,
+  ).map(({ first, end, parts }) => {
+    const offset = offsetOf(first);
+    const own = parts.map(({ edit: { start, end: last, ...edit } }) => ({
+      ...edit,
+      start: start - offset,
+      end: last - offset,
+    }));
+    return { first, end, added: splitLines(applyEdits(text.slice(offset, offsetOf(end)), own)) };
+  });
   const lines = [`--- ${path}`, `+++ ${path}`];
   let shift = 0;
-  for (const hunk of hunks) {
-    const from = Math.max(0, (hunk[0]?.first ?? 0) - CONTEXT);
-    const to = Math.min(starts.length, (hunk.at(-1)?.end ?? 0) + CONTEXT);
+  for (const hunk of groupsOf(changes, 2 * CONTEXT)) {
+    const from = Math.max(0, hunk.first - CONTEXT);
     const body: string[] = [];
     let position = from;
-    for (const { first, end, edits: own } of hunk) {
-      body.push(...linesIn(position, first).map((line) => ` ${line}`));
-      const offset = offsetOf(first);
-      const moved = own.map((edit) => ({
-        ...edit,
-        start: edit.start - offset,
-        end: edit.end - offset,
-      }));
-      const replaced = applyEdits(text.slice(offset, offsetOf(end)), moved);
-      body.push(...linesIn(first, end).map((line) => `-${line}`));
-      body.push(...splitLines(replaced).map((line) => `+${line}`));
+    for (const { first, end, added } of hunk.parts) {
+      body.push(...former.slice(position, first).map((line) => ` ${line}`));
+      body.push(...former.slice(first, end).map((line) => `-${line}`));
+      body.push(...added.map((line) => `+${line}`));
       position = end;
     }
-    body.push(...linesIn(position, to).map((line) => ` ${line}`));
-    const count = (sign: string) =>
-      body.filter((line) => line.startsWith(' ') || line.startsWith(sign)).length;
-    const [removed, added] = [count('-'), count('+')];
-    lines.push(`@@ -${from + 1},${removed} +${from + 1 + shift},${added} @@`, ...body);
-    shift += added - removed;
+    body.push(...former.slice(position, hunk.end + CONTEXT).map((line) => ` ${line}`));
+    const before = body.filter((line) => !line.startsWith('+')).length;
+    const after = body.filter((line) => !line.startsWith('-')).length;
+    lines.push(`@@ -${from + 1},${before} +${from + 1 + shift},${after} @@`, ...body);
+    shift += after - before;
   }
   return shown(`${lines.join('\n')}\n`);
 }
 
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1))
-    starts.push(end + 1);
-  if (starts.at(-1) === text.length && text !== '') starts.pop();
-  return starts;
+/** Returns the lines that an edit replaces. */
+function linesOf({ start, end, text }: Edit, starts: readonly number[]): Lines {
+  const lineAt = (offset: number) => starts.findLastIndex((each) => each <= offset);
+  const last = lineAt(end);
+  const isWhole = end === starts[last] && (end > start || text.endsWith('\n'));
+  return { first: Math.max(0, lineAt(start)), end: isWhole ? last : last + 1 };
+}
+
+/** Joins parts, each at most `gap` lines behind the former one, to groups. */
+function groupsOf<T extends Lines>(parts: readonly T[], gap: number) {
+  const groups: { readonly first: number; end: number; readonly parts: T[] }[] = [];
+  for (const part of parts) {
+    const former = groups.at(-1);
+    if (former === undefined || part.first - former.end > gap)
+      groups.push({ first: part.first, end: part.end, parts: [part] });
+    else {
+      former.parts.push(part);
+      former.end = Math.max(former.end, part.end);
+    }
+  }
+  return groups;
+}
+
+/** Returns the offset of each line. */
+function startsOf(lines: readonly string[]): number[] {
+  let offset = 0;
+  return lines.map((line) => {
+    const start = offset;
+    offset += line.length + 1;
+    return start;
+  });
 }
 
 function splitLines(text: string): string[] {

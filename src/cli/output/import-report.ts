@@ -31,27 +31,28 @@ export type Kind = 'zones';
 /** The outcomes that are about neither keys nor zones. */
 const GENERAL: readonly Outcome[] = ['not read', 'warning'];
 
-/** The origin of an item: a line number, or text such as an id. */
-export type Place = number | string;
+/** What an import did or would do with one item. */
+interface Result {
+  readonly outcome: Outcome;
+  /** Must not contain secrets. */
+  readonly text: string;
+  /** The origin of the item: a line number, or text such as an id. */
+  readonly place: number | string;
+}
 
-/** The outcomes of an import. Texts must not contain secrets. */
 export interface Report {
-  items(): readonly { readonly outcome: Outcome; readonly text: string; readonly place: Place }[];
+  items(): readonly Result[];
   /** A `kind` is counted apart from the others, under its name. */
-  add(outcome: Outcome, text: string, place?: Place, kind?: Kind): void;
+  add(outcome: Outcome, text: string, place?: Result['place'], kind?: Kind): void;
   /**
-   * Returns the counts: `2 added, 1 invalid`, or `zones: 1 added; keys: 2 added`. With `outcomes`, returns the counts of exactly these
-   * outcomes, including zeros.
+   * Returns the counts: `2 added, 1 invalid`, or `zones: 1 added; keys: 2 added`. With `outcomes`,
+   * returns the counts of exactly these outcomes, including zeros.
    */
   summary(outcomes?: readonly Outcome[]): string;
   count(outcome: Outcome): number;
-  isClean(): boolean;
   /** Returns a line for each change: `+ name`, `~ name`, `- name`. */
   changes(): string;
-  /**
-   * Returns a line for each of the first 10 refusals, sorted by line number: `line 3: reason`. The
-   * last line counts the remaining refusals.
-   */
+  /** Returns a line for each of the first 10 refusals, sorted by line number: `line 3: reason`. */
   refusals(): string;
 }
 
@@ -59,54 +60,43 @@ export interface Report {
 const MAX_SHOWN = 60;
 
 const MAX_REFUSALS = 10;
+const NOTHING = 'nothing to import';
 
 /** Creates a report. With `write`, the report also writes a line for each outcome immediately. */
 export function createReport(write?: (line: string) => unknown): Report {
-  const added: { readonly outcome: Outcome; readonly text: string; readonly place: Place }[] = [];
-  const zones = new Set<(typeof added)[number]>();
-  const count = (outcome: Outcome) => added.filter((each) => each.outcome === outcome).length;
-  const countsOf = (items: readonly (typeof added)[number][]) =>
-    OUTCOMES.map(
-      (outcome) => [outcome, items.filter((each) => each.outcome === outcome).length] as const,
-    )
-      .filter(([, number]) => number > 0)
-      .map(([outcome, number]) => countText(number, outcome))
-      .join(', ');
+  const items: Result[] = [];
+  const zones = new Set<Result>();
   return {
-    items: () => added,
+    items: () => items,
     add(outcome, text, place = '', kind) {
       const item = { outcome, text, place };
-      added.push(item);
+      items.push(item);
       if (kind !== undefined) zones.add(item);
-      write?.(`${placeOf(place)}: ${outcome}: ${plainCell(text)}\n`);
+      write?.(`${placeOf(item)}: ${outcome}: ${plainCell(text)}\n`);
     },
     summary(outcomes) {
       if (outcomes !== undefined)
-        return outcomes.map((outcome) => countText(count(outcome), outcome)).join(', ');
-      if (zones.size === 0) return countsOf(added) || 'nothing to import';
-      const others = added.filter((each) => !zones.has(each));
-      const keys = others.filter(({ outcome }) => !GENERAL.includes(outcome));
-      const general = others.filter(({ outcome }) => GENERAL.includes(outcome));
-      return [
-        `zones: ${countsOf([...zones])}`,
-        `keys: ${countsOf(keys) || 'nothing to import'}`,
-        ...(general.length === 0 ? [] : [countsOf(general)]),
-      ].join('; ');
+        return outcomes.map((outcome) => countText(items, outcome)).join(', ');
+      if (zones.size === 0) return countTexts(items) || NOTHING;
+      const isGeneral = ({ outcome }: Result) => GENERAL.includes(outcome);
+      const others = items.filter((item) => !zones.has(item));
+      const keys = countTexts(others.filter((item) => !isGeneral(item))) || NOTHING;
+      const general = countTexts(others.filter(isGeneral));
+      const parts = [`zones: ${countTexts([...zones])}`, `keys: ${keys}`, general];
+      return parts.filter((part) => part !== '').join('; ');
     },
-    count,
-    isClean: () => !added.some(({ outcome }) => FAILURES.includes(outcome)),
+    count: (outcome) => countOf(items, outcome),
     changes: () =>
-      added
+      items
         .filter(({ outcome }) => outcome in SIGNS)
         .map(({ outcome, text }) => `${SIGNS[outcome]} ${plainCell(text)}\n`)
         .join(''),
     refusals() {
-      const lines = added
+      const refused = items
         .filter(({ outcome }) => outcome === 'refused')
         .sort((one, other) => Number(one.place) - Number(other.place));
-      const lineOf = ({ text, place }: (typeof added)[number]) =>
-        `${placeOf(place)}: ${plainCell(text)}`;
-      return firstOf(lines, MAX_REFUSALS, lineOf, 'lines')
+      const lineOf = (item: Result) => `${placeOf(item)}: ${plainCell(item.text)}`;
+      return firstOf(refused, MAX_REFUSALS, lineOf, 'lines')
         .map((line) => `${line}\n`)
         .join('');
     },
@@ -116,7 +106,8 @@ export function createReport(write?: (line: string) => unknown): Report {
 /** Prints the summary of an import. Throws `CommandError` if an item failed. */
 export function conclude(report: Report, dryRun: boolean, { out }: Terminal): void {
   const summary = `${report.summary()}${dryRun ? ' (dry run: nothing was changed)' : ''}`;
-  if (!report.isClean()) throw new CommandError(EXIT.refused, summary);
+  if (FAILURES.some((outcome) => report.count(outcome) > 0))
+    throw new CommandError(EXIT.refused, summary);
   out.write(`${summary}\n`);
 }
 
@@ -127,10 +118,21 @@ export function quote(text: string | null | undefined): string {
   return `'${plainCell(shown)}'`;
 }
 
-function countText(count: number, outcome: Outcome): string {
+function countOf(items: readonly Result[], outcome: Outcome): number {
+  return items.filter((item) => item.outcome === outcome).length;
+}
+
+function countText(items: readonly Result[], outcome: Outcome): string {
+  const count = countOf(items, outcome);
   return `${count} ${outcome}${outcome === 'warning' && count !== 1 ? 's' : ''}`;
 }
 
-function placeOf(place: Place): string {
+function countTexts(items: readonly Result[]): string {
+  return OUTCOMES.filter((outcome) => countOf(items, outcome) > 0)
+    .map((outcome) => countText(items, outcome))
+    .join(', ');
+}
+
+function placeOf({ place }: Result): string {
   return typeof place === 'number' ? `line ${place}` : plainCell(place);
 }

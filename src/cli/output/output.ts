@@ -1,4 +1,4 @@
-import { csvCell, formatJson, plainText } from './plain-text.ts';
+import { csvText, formatJson, plainText } from './plain-text.ts';
 import { formatYaml } from './yaml.ts';
 import { drawTable } from './table.ts';
 import { textStyleOf, type Terminal, type TextStyle } from './terminal.ts';
@@ -18,51 +18,38 @@ type Item = Readonly<Record<string, unknown>>;
 export function formatList(
   items: readonly Item[],
   columns: readonly string[],
-  flags: OutputFlags,
+  { format, column: chosen = columns }: OutputFlags,
   textStyle: TextStyle,
 ): string {
-  const chosen = flags.column ?? columns;
   const rows = items.map((item) => chosen.map((column) => item[column]));
-  switch (flags.format) {
+  const cells = rows.map((row) => row.map(plainCell));
+  switch (format ?? (textStyle.decorated ? 'table' : 'tabs')) {
     case 'json':
       return formatJson(items.map((item) => pick(item, chosen)));
     case 'yaml':
       return formatYaml(items.map((item) => pick(item, chosen)));
     case 'csv':
-      return lines(
-        [chosen, ...rows].map((row) =>
-          row.map((value) => csvCell(typeof value === 'number' ? value : textOf(value))).join(','),
-        ),
-      );
+      return lines([chosen, ...rows], csvCell, ',');
     case 'value':
-      return lines(rows.map((row) => row.map(plainCell).join(' ')));
+      return lines(cells, String, ' ');
+    case 'tabs':
+      return lines([chosen, ...cells], String, '\t');
     case 'table':
-      return drawTable(chosen, cellsOf(rows), textStyle);
-    case undefined:
-      return textStyle.decorated
-        ? drawTable(chosen, cellsOf(rows), textStyle)
-        : lines([chosen, ...cellsOf(rows)].map((row) => row.join('\t')));
+      return drawTable(chosen, cells, textStyle);
   }
 }
 
 export function formatItem(
   item: Item,
   columns: readonly string[],
-  flags: OutputFlags,
+  { format, column: chosen = columns }: OutputFlags,
   textStyle: TextStyle,
 ): string {
-  const chosen = flags.column ?? columns;
+  if (format === 'json') return formatJson(pick(item, chosen));
+  if (format === 'yaml') return formatYaml(pick(item, chosen));
   const pairs = chosen.map((column) => ({ Field: column, Value: item[column] }));
-  switch (flags.format) {
-    case 'json':
-      return formatJson(pick(item, chosen));
-    case 'yaml':
-      return formatYaml(pick(item, chosen));
-    case 'value':
-      return lines(chosen.map((column) => plainCell(item[column])));
-    default:
-      return formatList(pairs, ['Field', 'Value'], { format: flags.format }, textStyle);
-  }
+  const shown = format === 'value' ? ['Value'] : ['Field', 'Value'];
+  return formatList(pairs, shown, { format }, textStyle);
 }
 
 export function printList(
@@ -83,16 +70,20 @@ export function printItem(
   out.write(formatItem(item, columns, flags, textStyleOf(out, environment)));
 }
 
-function cellsOf(rows: readonly (readonly unknown[])[]): string[][] {
-  return rows.map((row) => row.map(plainCell));
-}
-
 function pick(item: Item, columns: readonly string[]): Item {
   return Object.fromEntries(columns.map((column) => [column, item[column] ?? null]));
 }
 
-function lines(rows: readonly string[]): string {
-  return rows.map((row) => `${row}\n`).join('');
+function lines<T>(
+  rows: readonly (readonly T[])[],
+  textOf: (cell: T) => string,
+  separator: string,
+): string {
+  return rows.map((row) => `${row.map(textOf).join(separator)}\n`).join('');
+}
+
+function csvCell(value: unknown): string {
+  return typeof value === 'number' ? String(value) : csvText(textOf(value));
 }
 
 /** Formats a value on one line. Escapes unprintable characters. */
@@ -106,11 +97,10 @@ function textOf(value: unknown): string {
     return value
       .map((item) => (isObject(item) ? Object.values(item).map(textOf).join(':') : textOf(item)))
       .join(', ');
-  if (isObject(value)) {
+  if (isObject(value))
     return Object.entries(value)
       .map(([name, member]) => `${name}:${textOf(member)}`)
       .join(', ');
-  }
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

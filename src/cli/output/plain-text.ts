@@ -35,12 +35,11 @@ export function formatJson(value: unknown): string {
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 /**
- * Formats a value as a CSV cell (RFC 4180 section 2), in quotes if necessary. An apostrophe
- * precedes text that a spreadsheet would run as a formula. Does not escape line feeds, which are
- * valid inside quotes. Escapes other unprintable characters.
+ * Formats a text as a CSV cell (RFC 4180 section 2), in quotes if necessary. An apostrophe precedes
+ * text that a spreadsheet would run as a formula. Does not escape line feeds, which are valid inside
+ * quotes.
  */
-export function csvCell(value: string | number): string {
-  if (typeof value === 'number') return String(value);
+export function csvText(value: string): string {
   const safe = plainLines(FORMULA.test(value) ? `'${value}` : value);
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -84,11 +84,8 @@ function grouped(count: number): string {
 
 function clockTime(seconds: number): string {
   const whole = Math.ceil(seconds);
-  const [hours, minutes, rest] = [
-    Math.floor(whole / 3600),
-    Math.floor(whole / 60) % 60,
-    whole % 60,
-  ];
-  const tail = String(rest).padStart(2, '0');
-  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${tail}` : `${minutes}:${tail}`;
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const padded = (count: number) => String(count).padStart(2, '0');
+  const tail = padded(whole % 60);
+  return hours > 0 ? `${hours}:${padded(minutes)}:${tail}` : `${minutes}:${tail}`;
 }

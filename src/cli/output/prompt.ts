@@ -2,7 +2,7 @@ import { CommandError, EXIT } from './command-error.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A question that a command asks on standard error. */
-export interface Prompt {
+interface Prompt {
   readonly text: string;
   /** True if the terminal must not show the reply. */
   readonly hidden?: boolean;

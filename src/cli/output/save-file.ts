@@ -1,46 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { codeOf, faultOf } from '../../net/faults.ts';
+import { closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from './command-error.ts';
 
-/**
- * Writes a file with mode 0600. Replaces an existing file by renaming a new one, because other
- * users may have permission to read the old file. Throws `CommandError` if the file exists and
- * `overwrite` is false, or if it cannot be written. Also throws `CommandError` for a pipe, a device
- * or a folder.
- */
+/** Writes a file, as `createFile` does. */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
-  const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;
-  try {
-    if (overwrite) assertReplaceable(path);
-    writeFileSync(written, text, { flag: 'wx', mode: 0o600 });
-    if (overwrite) renameSync(written, path);
-  } catch (cause) {
-    if (cause instanceof CommandError) throw cause;
-    if (overwrite) rmSync(written, { force: true });
-    if (codeOf(cause) === 'EEXIST') throw fileExists(path, cause);
-    const { message: reason, hint } = faultOf(cause);
-    throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
-  }
-}
-
-/** Throws `CommandError` for a device, a pipe or a folder, which a new file must not replace. */
-function assertReplaceable(path: string): void {
-  const present = statSync(path, { throwIfNoEntry: false });
-  if (present === undefined || present.isFile()) return;
-  throw new CommandError(
-    EXIT.usage,
-    `'${path}' cannot be written: it is not a regular file`,
-    'Use the path of a regular file, or - for standard output.',
-  );
+  const file = createFile(path, overwrite);
+  file.write(text);
+  file.close();
 }
 
 export interface OpenedFile {
@@ -50,13 +17,12 @@ export interface OpenedFile {
 }
 
 /**
- * Creates a file with mode 0600, to write it piece by piece. `close` gives the file its final
- * name. Throws `CommandError` if the file exists and `overwrite` is false, or if it cannot be
- * written.
+ * Creates a file with mode 0600, to write it piece by piece. `close` gives the file its final name,
+ * and replaces an existing file, because other users may have permission to read the old one. Throws
+ * `CommandError` if the file exists and `overwrite` is false, or if it cannot be written, such as a
+ * pipe, a device or a folder.
  */
 export function createFile(path: string, overwrite: boolean): OpenedFile {
-  if (overwrite) assertReplaceable(path);
-  else if (existsSync(path)) throw fileExists(path);
   const written = `${path}.${randomBytes(6).toString('hex')}`;
   const attempt = <T>(work: () => T): T => {
     try {
@@ -67,6 +33,14 @@ export function createFile(path: string, overwrite: boolean): OpenedFile {
       throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
     }
   };
+  const present = attempt(() => statSync(path, { throwIfNoEntry: false }));
+  if (present !== undefined && !overwrite) throw fileExists(path);
+  if (present !== undefined && !present.isFile())
+    throw new CommandError(
+      EXIT.usage,
+      `'${path}' cannot be written: it is not a regular file`,
+      'Use the path of a regular file, or - for standard output.',
+    );
   const descriptor = attempt(() => openSync(written, 'wx', 0o600));
   return {
     write: (text) => attempt(() => writeFileSync(descriptor, text)),
@@ -82,11 +56,10 @@ export function createFile(path: string, overwrite: boolean): OpenedFile {
   };
 }
 
-export function fileExists(path: string, cause?: unknown): CommandError {
+export function fileExists(path: string): CommandError {
   return new CommandError(
     EXIT.usage,
     `'${path}' already exists. It was not changed.`,
     'Use --overwrite to replace it.',
-    cause,
   );
 }

@@ -1,7 +1,7 @@
 import { bold, coloured, type TextStyle } from './terminal.ts';
 
 const MIN_COLUMN_WIDTH = 8;
-/** An id of this service or of Keystone. Ids are never wrapped, so that they can be copied. */
+/** An id of this service or of Keystone, which is never wrapped, so that it can be copied. */
 const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{32})$/i;
 /** Up to this width, a column of single words, such as ids, is not wrapped if the table fits. */
 const MAX_WORD_WIDTH = 36;
@@ -63,11 +63,8 @@ function drawRow(
 
 /** Returns the width of the widest cell of each column. */
 function naturalWidths(header: Row, rows: readonly Row[]): number[] {
-  return header.map((name, index) =>
-    rows.reduce(
-      (widest, row) => Math.max(widest, displayWidth(row[index] ?? '')),
-      displayWidth(name),
-    ),
+  return header.map((_, index) =>
+    [header, ...rows].reduce((most, row) => Math.max(most, displayWidth(row[index] ?? '')), 0),
   );
 }
 
@@ -157,18 +154,12 @@ export function displayWidth(text: string): number {
   return clustersOf(text).reduce((width, cluster) => width + clusterWidth(cluster), 0);
 }
 
-/**
- * Returns the number of columns of one cluster. An emoji of several code points uses two columns.
- * The width of other clusters is the sum of the widths of their characters.
- */
+/** An emoji of several code points uses two columns. */
 function clusterWidth(cluster: string): number {
   if (/\p{Emoji_Presentation}|\ufe0f/u.test(cluster)) return 2;
-  return Array.from(cluster).reduce((width, character) => width + characterWidth(character), 0);
-}
-
-function characterWidth(character: string): number {
-  if (WITHOUT_WIDTH.test(character)) return 0;
-  return WIDE.test(character) ? 2 : 1;
+  return Array.from(cluster)
+    .filter((character) => !WITHOUT_WIDTH.test(character))
+    .reduce((width, character) => width + (WIDE.test(character) ? 2 : 1), 0);
 }
 
 /** Combining marks, format characters, and Hangul medial vowels and final consonants. */

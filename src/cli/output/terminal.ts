@@ -50,22 +50,20 @@ export function textStyleOf(stream: Stream, environment: NodeJS.ProcessEnv): Tex
   return { decorated, colours, width: stream.columns || Infinity };
 }
 
-/** Returns `text` in bold, if the style has colours. */
-export function bold(text: string, { colours }: Pick<TextStyle, 'colours'>): string {
+type Colours = Pick<TextStyle, 'colours'>;
+
+export function bold(text: string, { colours }: Colours): string {
   return colours ? `\x1b[1m${text}\x1b[22m` : text;
 }
 
-/** Returns `text` in red, if the style has colours. */
-export function red(text: string, { colours }: Pick<TextStyle, 'colours'>): string {
+export function red(text: string, { colours }: Colours): string {
   return colours ? `\x1b[31m${text}\x1b[39m` : text;
 }
 
 /** The marks of results on a terminal, with their colours. */
 const MARKS = { good: ['✓', 32], bad: ['✗', 31] } as const;
 
-/**
- * Returns `text` after a mark, if the style is that of a terminal. `coloured` colours the result.
- */
+/** Returns `text` after a mark on a terminal. `coloured` colours the result. */
 export function marked(
   text: string,
   result: keyof typeof MARKS,
@@ -74,12 +72,8 @@ export function marked(
   return decorated ? `${MARKS[result][0]} ${text}` : text;
 }
 
-/** Returns `text` in the colour of the mark that `first` begins with, if the style has colours. */
-export function coloured(
-  text: string,
-  first: string,
-  { colours }: Pick<TextStyle, 'colours'>,
-): string {
+/** Returns `text` in the colour of the mark that `first` begins with. */
+export function coloured(text: string, first: string, { colours }: Colours): string {
   const [, colour] = Object.values(MARKS).find(([mark]) => first.startsWith(`${mark} `)) ?? [];
   return colours && colour !== undefined ? `\x1b[${colour}m${text}\x1b[39m` : text;
 }
