@@ -59,7 +59,6 @@ const ON_BOTH_DATABASES = {
     'end-to-end/iana-list',
     'end-to-end/tsig-keygen',
     'http/actions',
-    'http/any-body',
     'http/any-request',
     'http/audit-long.night',
     'http/bodies',

@@ -16,13 +16,6 @@ describe('a cache', () => {
     expect(cache.get('a')).toBeUndefined();
   });
 
-  test('removes the previous value of a key if the new value has already expired', () => {
-    const cache = createCache<object>(10, () => 5);
-    cache.set('a', {}, 9);
-    cache.set('a', {}, 5);
-    expect(cache.get('a')).toBeUndefined();
-  });
-
   test('retains the most recently used entries, and returns the last value set', () => {
     const step = fc.record({ key: fc.constantFrom(...KEYS), set: fc.boolean() });
     fc.assert(

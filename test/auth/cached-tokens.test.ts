@@ -116,20 +116,6 @@ test('shares a query in progress, but not a query that began before a removal', 
   expect(await Promise.all(late)).toEqual([undefined, undefined]);
 });
 
-test('shares no query that began 0.5 s ago if another process may have removed the token', async () => {
-  let seconds = 100;
-  const shared = { ...store, exclusive: false };
-  const authenticate = authenticationOf(shared, { seconds: () => seconds });
-  const callers = [authenticate('tsigil_wrong')];
-  seconds = 100.49;
-  callers.push(authenticate('tsigil_wrong'));
-  expect(queries).toBe(1);
-  seconds = 100.5;
-  callers.push(authenticate('tsigil_wrong'));
-  expect(queries).toBe(2);
-  expect(await Promise.all(callers)).toEqual([undefined, undefined, undefined]);
-});
-
 test('queries a token again after 0.5 s if another process may have removed it', async () => {
   let seconds = 100;
   const shared = { ...store, exclusive: false, changes: () => 0 };

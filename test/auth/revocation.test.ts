@@ -6,7 +6,6 @@ import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { createResource, deleteResource } from '../../src/domain/operations/collection.ts';
 import { ServiceError } from '../../src/domain/model/errors.ts';
 import type { Store } from '../../src/domain/model/ports.ts';
-import { tld } from '../../src/domain/resources/tld.ts';
 import { token as tokenType } from '../../src/domain/resources/token.ts';
 import { dependenciesOn, openStore, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
@@ -69,17 +68,6 @@ test('503 for a revocation that cannot be stored, with a warning if other proces
   expect(await holderOf(token)).toBeUndefined();
 });
 
-test('503 for an unknown token and 409 for the last administrator token while the disk is full', async () => {
-  await expect(deleteResource(dependencies(full()), tokenType, CONTEXT, randomUUID())).rejects.toBe(
-    FULL,
-  );
-  const { id, token } = await createToken();
-  await expect(
-    deleteResource(dependencies(full(), false), tokenType, CONTEXT, id),
-  ).rejects.toMatchObject({ code: 'last_administrator' });
-  expect((await holderOf(token))?.id).toBe(id);
-});
-
 test('503 if the database can be neither written nor read, and the process refuses the revoked token', async () => {
   const { id } = await createToken();
   const store = { ...full(), get: () => Promise.reject(FULL) };
@@ -87,10 +75,4 @@ test('503 if the database can be neither written nor read, and the process refus
     code: 'unavailable',
   });
   expect([...refused]).toEqual([id]);
-});
-
-test('503 for a failed deletion of a TLD, and no token is refused', async () => {
-  const created = await createResource(dependencies(opened), tld, CONTEXT, { name: 'com' });
-  await expect(deleteResource(dependencies(full()), tld, CONTEXT, created.id)).rejects.toBe(FULL);
-  expect(refused.size).toBe(0);
 });

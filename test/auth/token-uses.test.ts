@@ -54,12 +54,6 @@ test('on close, writes the latest use of each stored token, and no use of other 
   ]);
 });
 
-test('writes nothing if no token was used', async () => {
-  const { uses, written } = usesOf();
-  await uses.close();
-  expect(written).toEqual([]);
-});
-
 test('stores the uses of at most 10,000 tokens in memory', async () => {
   const { uses, written } = usesOf();
   for (let count = 0; count < 10_001; count += 1) uses.note(caller(String(count)));

@@ -1,25 +1,38 @@
 import { METHODS } from 'node:http';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { uniqueOf } from '../../src/domain/model/resource.ts';
-import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { normaliseUuid } from '../../src/domain/model/field.ts';
+import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import { sendAny, expectResponse, pathOf, usual, withBody } from '../harness/any-request.ts';
-import { create, SAMPLES, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
+import {
+  create,
+  SAMPLES,
+  TLDS,
+  TSIGKEYS,
+  UNKNOWN_ID,
+  type Resource,
+  type Sample,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { parseResponse, sendBytes } from '../harness/wire.ts';
 
-/** Tests requests of arbitrary bytes, whether or not they are valid. */
+/** Whatever a caller sends gets 2xx or 4xx, and a request with 4xx changes nothing. */
 
 let service: TestService;
+const targets = new Map<Sample, Resource>();
 beforeAll(async () => {
   service = await startTestService({
     TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1',
     TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
   });
-  for (const type of SAMPLES) await create(service, type, 'kept');
+  for (const sample of SAMPLES) targets.set(sample, await create(service, sample, 'target'));
 });
 afterAll(() => expect(service.log.filter((text) => text.includes('"level":"error"'))).toEqual([]));
+
+/** Runs a property with fewer random cases in the gate. */
+const check = <T>(property: fc.IAsyncProperty<T>) =>
+  fc.assert(property, { numRuns: randomCases(150) });
 
 const sample = fc.constantFrom(...SAMPLES);
 /** Generates text for a request line or header: any byte except line feed and carriage return. */
@@ -35,277 +48,261 @@ const encoded = fc.oneof(
     .map((bytes) => Array.from(bytes, (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')),
   fc.stringMatching(/^[!-~]{0,40}$/),
 );
+const text = fc.oneof(
+  fc.stringMatching(/^[a-z0-9_.-]{1,12}$/),
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.string({ unit: 'grapheme', maxLength: 170 }),
+);
 
-describe('arbitrary targets', () => {
-  const parameter = fc.tuple(
-    fc.oneof(
-      fc.constantFrom(
-        'limit',
-        'marker',
-        'sort_key',
-        'sort_dir',
-        'name',
-        'scope',
-        'all_projects',
-        '_method',
-      ),
-      encoded,
-    ),
-    fc.oneof(
-      fc.constantFrom(
-        'max',
-        '1',
-        '0',
-        '*',
-        'asc',
-        'updated_at',
-        UNKNOWN_ID,
-        '[*',
-        '%25*',
-        '%00',
-        'delete',
-      ),
-      encoded,
-    ),
+/** Generates sequences of UTF-16 code units, including lone surrogates, as escape sequences. */
+const escaped = fc
+  .array(fc.oneof(fc.nat(0xffff), fc.nat(0x7f), fc.constantFrom(0, 0xd800, 0xdfff)), {
+    maxLength: 12,
+  })
+  .map((list) => `"${list.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`);
+const names = ['name', 'description', 'algorithm', 'secret', 'scope', 'resource_id', 'id', 'links'];
+const members = fc.dictionary(
+  fc.constantFrom(...names, 'junk'),
+  fc.oneof(
+    text.map((value) => JSON.stringify(value)),
+    escaped,
+    fc.json({ maxDepth: 3 }),
+  ),
+  { maxKeys: 6, noNullPrototype: true },
+);
+const objectText = (given: object) =>
+  `{${Object.entries(given)
+    .map(([name, value]) => `"${name}":${String(value)}`)
+    .join(',')}}`;
+const brokenText = fc
+  .tuple(members.map(objectText), fc.nat(200), fc.string({ maxLength: 3 }))
+  .map(([whole, at, inserted]) => whole.slice(0, at) + inserted + whole.slice(at + 1));
+const anyBody = fc.oneof(
+  members.map(objectText),
+  fc.json(),
+  brokenText,
+  fc
+    .tuple(members, members)
+    .map(([one, other]) => `${objectText(one).slice(0, -1)},${objectText(other).slice(1)}`),
+  fc
+    .tuple(fc.constantFrom('[', '{"a":', '{"name":['), fc.integer({ min: 1, max: 9000 }))
+    .map(([open, depth]) => open.repeat(depth)),
+  fc.uint8Array({ maxLength: 300 }),
+  fc.constantFrom('', 'null', '{}', '[]'),
+);
+
+/** Generates bodies with which a creation may succeed. */
+const likely = fc.oneof(
+  fc
+    .record({ name: text, description: fc.option(text) }, { requiredKeys: ['name'] })
+    .map((given) => [TLDS, given] as const),
+  fc
+    .record(
+      {
+        name: text,
+        algorithm: fc.constantFrom(...Object.keys(ALGORITHMS)),
+        secret: text,
+        scope: fc.constantFrom('POOL', 'ZONE'),
+        resource_id: fc.oneof(
+          fc.uuid(),
+          fc.uuid().map((id) => `{${id.toUpperCase()}}`),
+        ),
+      },
+      { requiredKeys: ['name', 'algorithm', 'scope', 'resource_id'] },
+    )
+    .map((given) => [TSIGKEYS, given] as const),
+);
+
+/** Deletes a resource that a request created, so that the database stays small. */
+async function forget(type: Sample, { id }: Resource): Promise<void> {
+  expect((await service.delete(pathOf(type, id))).status).toBe(204);
+}
+
+const sendBody = (line: string, body: string | Uint8Array) =>
+  sendAny(service, `${line} HTTP/1.1`, withBody(service, body), body);
+
+test('201 or 400 for a creation and 200 or 400 for an update with any body', async () => {
+  await check(
+    fc.asyncProperty(sample, anyBody, async (type, body) => {
+      const created = await sendBody(`POST ${pathOf(type)}`, body);
+      expect([201, 400]).toContain(created.status);
+      if (created.status === 201) await forget(type, JSON.parse(created.body) as Resource);
+
+      const path = pathOf(type, targets.get(type)?.id ?? '');
+      const changed = await sendBody(`PATCH ${path}`, body);
+      expect([200, 400]).toContain(changed.status);
+      if (changed.status !== 200) return;
+      const links = { self: service.url + path };
+      expect((await service.get(path)).body).toEqual({ ...JSON.parse(changed.body), links });
+    }),
   );
+});
+
+test('200 with the given values for every created resource, also in the list of its name', async () => {
+  let accepted = 0;
+  await check(
+    fc.asyncProperty(likely, async ([type, given]) => {
+      const response = await sendBody(`POST ${pathOf(type)}`, JSON.stringify(given));
+      if (response.status !== 201) return;
+      accepted += 1;
+      const made = JSON.parse(response.body) as Resource;
+      const id = 'resource_id' in given ? { resource_id: normaliseUuid(given.resource_id) } : {};
+      expect(made).toMatchObject({ ...given, ...id });
+      const read = await service.get(pathOf(type, made.id));
+      expect(read.body).toEqual({ ...made, links: { self: service.url + pathOf(type, made.id) } });
+      const listed = await service.get(`${pathOf(type)}?name=${encodeURIComponent(made.name)}`);
+      if (!made.name.includes('*')) expect(listed.body[type.collection]).toEqual([read.body]);
+      await forget(type, made);
+    }),
+  );
+  expect(accepted).toBeGreaterThan(randomCases(30));
+});
+
+test('the same status for a chunked body as for the same body with a Content-Length', async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 8 });
+  await check(
+    fc.asyncProperty(brokenText, sizes, async (body, lengths) => {
+      let rest = Buffer.from(body);
+      const chunks = [...lengths, rest.length].flatMap((size) => {
+        const chunk = rest.subarray(0, size);
+        rest = rest.subarray(size);
+        return chunk.length === 0 ? [] : [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n'];
+      });
+      const target = `PATCH ${pathOf(TLDS, UNKNOWN_ID)}`;
+      const whole = await sendBody(target, body);
+      const chunked = await sendAny(
+        service,
+        `${target} HTTP/1.1`,
+        [...usual(service), 'Content-Type: application/json', 'Transfer-Encoding: chunked'],
+        Buffer.concat([...chunks, '0\r\n\r\n'].map((part) => Buffer.from(part))),
+      );
+      expect(chunked.status).toBe(whole.status);
+    }),
+  );
+});
+
+test('200, 400 or 404 for a list with any query, and links.self returns the same list', async () => {
+  const words = ['limit', 'marker', 'sort_key', 'sort_dir', 'name', 'scope', 'all_projects'];
+  const values = ['max', '0', '*', 'asc', 'updated_at', UNKNOWN_ID, '[*', '%25*', '%00'];
+  const parameter = fc
+    .tuple(
+      fc.oneof(fc.constantFrom(...words), encoded),
+      fc.oneof(fc.constantFrom(...values), encoded),
+    )
+    .map(([name, value]) => `${name}=${value}`);
   const query = fc.oneof(
-    fc
-      .array(parameter, { maxLength: 4 })
-      .map((list) => list.map(([name, value]) => `${name}=${value}`).join('&')),
+    fc.array(parameter, { maxLength: 4 }).map((list) => list.join('&')),
     encoded,
     fc.stringMatching(/^[&=+%*?;#a-f0-9]{0,30}$/),
   );
-
-  test('200, 400 or 404 for a list with any query, and links.self returns the same list', async () => {
-    await fc.assert(
-      fc.asyncProperty(sample, query, async (type, given) => {
-        const response = await sendAny(
-          service,
-          `GET ${pathOf(type)}?${given} HTTP/1.1`,
-          usual(service),
-        );
-        if (response.status !== 200) {
-          expect([400, 404]).toContain(response.status);
-          return;
-        }
-        const { links } = JSON.parse(response.body) as { links: { self: string } };
-        const again = await sendAny(
-          service,
-          `GET ${links.self.replace('http://dns.example', '')} HTTP/1.1`,
-          usual(service),
-        );
-        expect(again.body).toBe(response.body);
-      }),
-      { numRuns: randomCases(150) },
-    );
-  });
-
-  test('200 with exactly the matching items for a filter by any text', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 6 }), async (value) => {
-        const listed = await service.get(`/v2/tsigkeys?name=${encodeURIComponent(value)}*`);
-        const whole = await service.get('/v2/tsigkeys');
-        const { comparisonForm } = uniqueOf(tsigkey);
-        const starts = (whole.body.tsigkeys as Resource[]).filter(({ name }) =>
-          comparisonForm(name).startsWith(comparisonForm(`${value}*`).slice(0, -1)),
-        );
-        if (!value.includes('*') && !value.includes('\0'))
-          expect(listed.body.tsigkeys).toEqual(starts);
-      }),
-      { numRuns: randomCases(100) },
-    );
-  });
-
-  test('200, 404 or 400 for any id', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        sample,
-        fc.constantFrom('GET', 'HEAD', 'PATCH', 'DELETE', 'POST', 'PUT'),
-        encoded,
-        async (type, method, id) => {
-          const response = await sendAny(
-            service,
-            `${method} ${pathOf(type, id)} HTTP/1.1`,
-            withBody(service, '{}'),
-            '{}',
-          );
-          if (response.status === 201) expect(id).toMatch(/^(?:[?#/]|$)/);
-          else expect([200, 400, 404, 405]).toContain(response.status);
-        },
-      ),
-      { numRuns: randomCases(150) },
-    );
-  });
-
-  test('2xx or 4xx for any path', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom('GET', 'OPTIONS', 'PUT', 'DELETE'),
-        fc.oneof(encoded, line),
-        fc.boolean(),
-        async (method, path, known) => {
-          await sendAny(
-            service,
-            `${method} /${path} HTTP/1.1`,
-            known ? usual(service) : ['Host: h'],
-          );
-        },
-      ),
-      { numRuns: randomCases(150) },
-    );
-  });
+  const listed = (target: string) => sendAny(service, `GET ${target} HTTP/1.1`, usual(service));
+  await check(
+    fc.asyncProperty(sample, query, async (type, given) => {
+      const response = await listed(`${pathOf(type)}?${given}`);
+      expect([200, 400, 404]).toContain(response.status);
+      if (response.status !== 200) return;
+      const { links } = JSON.parse(response.body) as { links: { self: string } };
+      const again = await listed(links.self.replace('http://dns.example', ''));
+      expect(again.body).toBe(response.body);
+    }),
+  );
 });
 
-describe('arbitrary headers', () => {
+test('2xx or 4xx for any method on any path, with any body, with and without a token', async () => {
+  const method = fc.oneof(
+    fc.constantFrom(...METHODS),
+    fc.stringMatching(/^[A-Za-z!#$%&'*+.^_`|~-]{1,12}$/),
+  );
+  const paths = ['/v2/tokens', '/', '/metrics', '*', 'http://h/v2/tlds', 'dns.example:443'];
+  const path = fc.oneof(
+    fc.constantFrom(...paths),
+    fc.tuple(sample, encoded).map(([type, id]) => pathOf(type, id)),
+    fc.oneof(encoded, line).map((rest) => `/${rest}`),
+  );
+  const body = fc.constantFrom('', '{}', '[');
+  await check(
+    fc.asyncProperty(method, path, body, fc.boolean(), async (verb, target, sent, isKnown) => {
+      const head = isKnown ? withBody(service, sent) : ['Host: h'];
+      await sendAny(service, `${verb} ${target} HTTP/1.1`, head, isKnown ? sent : '');
+    }),
+  );
+});
+
+test('2xx or 4xx for any headers, with and without Host and token', async () => {
+  const known = [
+    'Host',
+    'X-Auth-Token',
+    'Authorization',
+    'Content-Type',
+    'Accept',
+    'Content-Encoding',
+    'Cookie',
+    'Expect',
+    'Upgrade',
+    'X-Auth-Sudo-Project-Id',
+    'X-Auth-All-Projects',
+    'X-Designate-Hard-Delete',
+    'X-Openstack-Request-Id',
+    'X-Forwarded-Host',
+    'X-Forwarded-Proto',
+    'Forwarded',
+    'Origin',
+    'Range',
+    'If-Match',
+    'TE',
+    'Trailer',
+  ];
   const name = fc.oneof(
-    fc.constantFrom(
-      'Host',
-      'X-Auth-Token',
-      'Authorization',
-      'Content-Type',
-      'Accept',
-      'Accept-Encoding',
-      'Content-Encoding',
-      'Cookie',
-      'Expect',
-      'Upgrade',
-    ),
-    fc.constantFrom(
-      'X-Auth-Sudo-Project-Id',
-      'X-Auth-All-Projects',
-      'X-Designate-Hard-Delete',
-      'X-Openstack-Request-Id',
-      'X-HTTP-Method-Override',
-    ),
-    fc.constantFrom(
-      'X-Forwarded-Host',
-      'X-Forwarded-Proto',
-      'Forwarded',
-      'Origin',
-      'Range',
-      'If-Match',
-      'If-None-Match',
-      'TE',
-      'Trailer',
-      'Via',
-      'Accept-Version',
-    ),
+    fc.constantFrom(...known),
     fc.stringMatching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,20}$/),
   );
-  const value = fc.oneof(
-    line,
-    fc.stringMatching(/^[ -~]{0,40}$/),
-    fc.constantFrom(
-      '100-continue',
-      'websocket',
-      'gzip',
-      'true',
-      'constructor',
-      '__proto__',
-      'https',
-      'a'.repeat(9000),
+  const values = ['100-continue', 'websocket', 'gzip', 'true', '__proto__', 'a'.repeat(9000)];
+  const value = fc.oneof(line, fc.stringMatching(/^[ -~]{0,40}$/), fc.constantFrom(...values));
+  const header = fc.tuple(name, value).map((parts) => parts.join(': '));
+  const framing = /^(?:content-length|transfer-encoding|connection|keep-alive|proxy-connection):/i;
+  const requests = ['GET /v2/tlds', 'POST /v2/tlds', `DELETE /v2/tlds/${UNKNOWN_ID}`, 'GET /'];
+  await check(
+    fc.asyncProperty(
+      fc.constantFrom(...requests),
+      fc.array(header, { maxLength: 6 }),
+      fc.boolean(),
+      async (request, given, isKnown) => {
+        const sent = given.filter((each) => !framing.test(each));
+        const head = [...(isKnown ? usual(service) : []), ...sent, 'Content-Length: 2'];
+        await sendAny(service, `${request} HTTP/1.1`, head, '{}');
+      },
     ),
   );
-  const headers = fc.array(
-    fc.tuple(name, value).map(([key, text]) => `${key}: ${text}`),
-    { maxLength: 6 },
-  );
-  const framing = /^(?:content-length|transfer-encoding|connection|keep-alive|proxy-connection):/i;
-
-  test('2xx or 4xx for any headers, with and without Host and token', async () => {
-    const requests = fc.constantFrom(
-      `GET /v2/tlds`,
-      `POST /v2/tlds`,
-      `DELETE /v2/tlds/${UNKNOWN_ID}`,
-      `OPTIONS /v2/tlds`,
-      'GET /',
-    );
-    await fc.assert(
-      fc.asyncProperty(requests, headers, fc.boolean(), async (request, given, known) => {
-        const head = [
-          ...(known ? usual(service) : []),
-          ...given.filter((header) => !framing.test(header)),
-        ];
-        await sendAny(service, `${request} HTTP/1.1`, [...head, 'Content-Length: 2'], '{}');
-      }),
-      { numRuns: randomCases(150) },
-    );
-  });
-
-  test('2xx or 4xx for any method on every type of path', async () => {
-    const method = fc.oneof(
-      fc.constantFrom(...METHODS),
-      fc.stringMatching(/^[A-Za-z!#$%&'*+.^_`|~-]{1,12}$/),
-    );
-    const path = fc.constantFrom(
-      '/v2/tlds',
-      `/v2/tsigkeys/${UNKNOWN_ID}`,
-      '/v2/tokens',
-      '/',
-      '/metrics',
-      '/nosuch',
-      '*',
-      'http://h/v2/tlds',
-      'dns.example:443',
-    );
-    await fc.assert(
-      fc.asyncProperty(method, path, fc.constantFrom('', '{}', '['), async (verb, target, body) => {
-        await sendAny(service, `${verb} ${target} HTTP/1.1`, withBody(service, body), body);
-      }),
-      { numRuns: randomCases(150) },
-    );
-  });
 });
 
-describe('malformed requests', () => {
+test('2xx or 4xx for any bytes and for a valid request with any change, or the connection closes', async () => {
   const BATCH = 40;
-  const answerAll = async (requests: (readonly (string | Uint8Array)[])[]) => {
-    for (const received of await Promise.all(
-      requests.map((chunks) => sendBytes(service.url, ...chunks)),
-    )) {
-      const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) =>
-        Number(status),
-      );
-      for (const status of statuses) expect(status).toBeLessThan(500);
-      if (statuses.length === 1) expectResponse(parseResponse(received));
-    }
-  };
-
-  test('2xx or 4xx within 10 s for any bytes, or the connection closes', async () => {
-    const bytes = fc.oneof(
-      fc.uint8Array({ minLength: 1, maxLength: 200 }),
-      line,
-      fc.constantFrom(
-        'GET',
-        'GET / HTTP/1.1\r\n',
-        '\r\n',
-        '\0',
-        'POST /v2/tlds HTTP/1.1\r\nContent-Length: 5\r\n\r\n{',
-      ),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(bytes, { minLength: BATCH, maxLength: BATCH }), (batch) =>
-        answerAll(batch.filter(({ length }) => length > 0).map((one) => [one])),
-      ),
-      { numRuns: randomCases(3), endOnFailure: true },
-    );
+  const change = fc.tuple(
+    fc.nat(170),
+    fc.nat(10),
+    fc.oneof(line, fc.constantFrom('\r\n', '\r\n\r\n', '\r', '\n', '\0', ':', ' ', '9')),
+  );
+  const changed = change.map(([at, length, inserted]) => {
+    const head = withBody(service, '{}').join('\r\n');
+    const whole = `PATCH /v2/tlds/${UNKNOWN_ID} HTTP/1.1\r\n${head}`;
+    const rest = `${whole.slice(at + length)}\r\nConnection: close\r\n\r\n{}`;
+    return Buffer.from(whole.slice(0, at) + inserted + rest, 'latin1');
   });
-
-  test('2xx or 4xx within 10 s for a valid request with any change', async () => {
-    const change = fc.tuple(
-      fc.nat(170),
-      fc.nat(10),
-      fc.oneof(line, fc.constantFrom('\r\n', '\r\n\r\n', '\r', '\n', '\0', ':', ' ', '9')),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(change, { minLength: BATCH, maxLength: BATCH }), (batch) => {
-        const whole = `PATCH /v2/tlds/${UNKNOWN_ID} HTTP/1.1\r\n${withBody(service, '{}').join('\r\n')}`;
-        const requests = batch.map(([at, length, inserted]) => [
-          `${whole.slice(0, at)}${inserted}${whole.slice(at + length)}\r\nConnection: close\r\n\r\n{}`,
-        ]);
-        return answerAll(requests.map(([request = '']) => [Buffer.from(request, 'latin1')]));
-      }),
-      { numRuns: randomCases(3), endOnFailure: true },
-    );
-  });
+  const bytes = fc.oneof(
+    fc.uint8Array({ minLength: 1, maxLength: 200 }),
+    fc.constantFrom('GET', 'GET / HTTP/1.1\r\n', '\r\n', '\0'),
+    changed,
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(bytes, { minLength: BATCH, maxLength: BATCH }), async (batch) => {
+      for (const received of await Promise.all(batch.map((one) => sendBytes(service.url, one)))) {
+        const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) =>
+          Number(status),
+        );
+        for (const status of statuses) expect(status).toBeLessThan(500);
+        if (statuses.length === 1) expectResponse(parseResponse(received));
+      }
+    }),
+    { numRuns: randomCases(5), endOnFailure: true },
+  );
 });

@@ -1,10 +1,6 @@
-import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
-import { startService } from '../../src/service.ts';
-import { createClient } from '../harness/client.ts';
 import { create, TLDS } from '../harness/samples.ts';
-import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
 import { sendRequest } from '../harness/wire.ts';
 
 let service: TestService;
@@ -36,62 +32,30 @@ describe('the base URL of links, from the Host header', () => {
   });
 
   test.each([
-    ['dns.example', 'http://dns.example'],
-    ['dns.example:9001', 'http://dns.example:9001'],
     ['dns.example:80', 'http://dns.example'],
     ['dns.example:443', 'http://dns.example:443'],
     ['192.0.2.1:8080', 'http://192.0.2.1:8080'],
-    ['[2001:db8::1]', 'http://[2001:db8::1]'],
     ['[2001:db8::80]:80', 'http://[2001:db8::80]'],
     ['under_score.example', 'http://under_score.example'],
   ])('200 with links for Host: %s', async (host, base) => {
     expect(await baseSeen(`Host: ${host}`)).toBe(base);
   });
 
-  test.each([
-    '',
-    'a b',
-    'a/b',
-    'user@host',
-    'host:',
-    'host:x',
-    'host:123456',
-    '"><script>',
-    'h?x',
-    'h#x',
-    'a,b',
-    '[::1',
-    '%41',
-    'é',
-  ])('400 for Host: %s', async (host) => {
-    expect(await baseSeen(`Host: ${host}`)).toEqual([400, 'bad_request']);
-  });
-
-  test('400 without a Host header', async () => {
-    expect(await baseSeen()).toEqual([400, 'bad_request']);
-  });
-
-  test.each([
-    ['Host: h', 'Host: h'],
-    ['Host: h', 'HOST: other'],
-    ['host:', 'Host: h'],
-  ])('400 for two Host headers: %s, %s', async (...headers) => {
-    expect(await baseSeen(...headers)).toEqual([400, 'bad_request']);
-  });
-
-  test.each([[[]], [['Host: h', 'Host: h']], [['Host: a b']]])(
-    '400 even for OPTIONS: %j',
-    async (headers) => {
-      expect(
-        (await sendRequest(service.url, ['OPTIONS /v2/tlds HTTP/1.1', ...headers])).status,
-      ).toBe(400);
+  test.each(['', 'a b', 'user@host', 'host:', 'host:123456', '"><script>', 'h?x', '[::1', '%41'])(
+    '400 for Host: %s',
+    async (host) => {
+      expect(await baseSeen(`Host: ${host}`)).toEqual([400, 'bad_request']);
     },
   );
 
-  test('400 for two Host headers in HTTP/1.0', async () => {
-    expect((await sendRequest(service.url, ['GET / HTTP/1.0', 'Host: h', 'Host: h'])).status).toBe(
-      400,
-    );
+  test('400 without a Host header and for two, even for OPTIONS and in HTTP/1.0', async () => {
+    for (const headers of [[], ['Host: h', 'HOST: other'], ['host:', 'Host: h']]) {
+      expect(await baseSeen(...headers)).toEqual([400, 'bad_request']);
+      const options = ['OPTIONS /v2/tlds HTTP/1.1', ...headers];
+      expect((await sendRequest(service.url, options)).status).toBe(400);
+    }
+    const old = ['GET / HTTP/1.0', 'Host: h', 'Host: h'];
+    expect((await sendRequest(service.url, old)).status).toBe(400);
   });
 
   test('200 for HTTP/1.0 without a Host header, with links to the address of the connection', async () => {
@@ -112,22 +76,6 @@ describe('the base URL of links, from the Host header', () => {
       ),
     ).toBe('http://h');
   });
-
-  test('201 with a Location that equals links.self', async () => {
-    const body = '{"name":"located"}';
-    const head = [
-      'POST /v2/tlds HTTP/1.1',
-      'Host: h:81',
-      `X-Auth-Token: ${service.token}`,
-      'Content-Type: application/json',
-      `Content-Length: ${body.length}`,
-    ];
-    const response = await sendRequest(service.url, head, body);
-    const { id, links } = JSON.parse(response.body) as { id: string; links: { self: string } };
-    expect([response.headers.get('location'), links.self]).toEqual(
-      Array.from({ length: 2 }, () => `http://h:81/v2/tlds/${id}`),
-    );
-  });
 });
 
 describe('the base URL of links, from X-Forwarded headers of a trusted proxy', () => {
@@ -138,7 +86,6 @@ describe('the base URL of links, from X-Forwarded headers of a trusted proxy', (
 
   test.each([
     [['X-Forwarded-Proto: https'], 'https://h'],
-    [['X-Forwarded-Host: dns.example'], 'http://dns.example'],
     [['X-Forwarded-Proto: https', 'X-Forwarded-Host: dns.example:443'], 'https://dns.example'],
     [['X-Forwarded-Proto: https', 'X-Forwarded-Host: dns.example:80'], 'https://dns.example:80'],
     [
@@ -151,15 +98,12 @@ describe('the base URL of links, from X-Forwarded headers of a trusted proxy', (
     expect(await baseSeen('Host: h', ...headers)).toBe(base);
   });
 
-  test.each([
-    'X-Forwarded-Proto: ftp',
-    'X-Forwarded-Proto: javascript',
-    'X-Forwarded-Proto: constructor',
-    'X-Forwarded-Host: a b',
-    'X-Forwarded-Host: a/b',
-  ])('400 for %s', async (header) => {
-    expect(await baseSeen('Host: h', header)).toEqual([400, 'bad_request']);
-  });
+  test.each(['X-Forwarded-Proto: ftp', 'X-Forwarded-Proto: constructor', 'X-Forwarded-Host: a/b'])(
+    '400 for %s',
+    async (header) => {
+      expect(await baseSeen('Host: h', header)).toEqual([400, 'bad_request']);
+    },
+  );
 });
 
 describe('the base URL of links, from the configuration', () => {
@@ -197,25 +141,5 @@ describe('a configured base URL with non-ASCII letters', () => {
       201,
       `https://xn--bcher-kva.example/dns%20%C3%A4/v2/tlds/${body.id}`,
     ]);
-  });
-
-  test('500, and nothing changes, if the base URL has characters that a header cannot contain', async () => {
-    const folder = temporaryFolder();
-    const variables = {
-      TSIGIL_DATABASE_URL: `sqlite:${folder}/tsigil.db`,
-      TSIGIL_ADMIN_TOKEN: 'x'.repeat(32),
-      TSIGIL_LISTEN: '127.0.0.1:0',
-    };
-    const running = await startService(
-      { ...readConfig(undefined, variables), publicUrl: 'https://рф' },
-      { log: pino({ level: 'silent' }) },
-    );
-    const client = createClient(running.url, variables.TSIGIL_ADMIN_TOKEN);
-    const [made, list] = [
-      await client.post('/v2/tlds', { name: 'com' }),
-      await client.get('/v2/tlds'),
-    ];
-    await running.close();
-    expect([made.status, list.body.tlds]).toEqual([500, []]);
   });
 });

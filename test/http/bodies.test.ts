@@ -6,10 +6,13 @@ import {
   itemsOf,
   problemsOf,
   SAMPLES,
+  TSIGKEYS,
   type Resource,
 } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { sendRequest } from '../harness/wire.ts';
+
+// test/http/any-request.test.ts sends arbitrary bodies.
 
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string)));
@@ -17,13 +20,10 @@ const bytes = (...parts: (string | number[])[]) =>
 /** Descriptions and bodies that are not valid JSON. */
 const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
   ['blanks', ' \n\t '],
-  ['a syntax error', '{bad'],
   ['a truncated object', '{"name":"com"'],
   ['two values', '{"name":"com"} {}'],
   ['a trailing comma', '{"name":"com",}'],
-  ['single quotes', "{'name':'com'}"],
   ['a comment', '{"name":"com"/* */}'],
-  ['NaN', '{"name":NaN}'],
   ['Infinity', '{"name":-Infinity}'],
   ['a bare line break in a string', '{"name":"co\nm"}'],
   ['a byte order mark', bytes([0xef, 0xbb, 0xbf], '{"name":"com"}')],
@@ -31,23 +31,21 @@ const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
   ['invalid UTF-8', bytes('{"name":"com","description":"', [0xff], '"}')],
   ['a surrogate in UTF-8', bytes('{"name":"com","description":"', [0xed, 0xa0, 0x80], '"}')],
   ['an overlong NUL', bytes('{"name":"com","description":"', [0xc0, 0x80], '"}')],
-  ['a repeated member', '{"name":"com","name":"org"}'],
   ['a repeated member with the same value', '{"name":"com" , "name" : "com"}'],
   ['a repeated member in different spellings', '{"name":"com","n\\u0061me":"org"}'],
   ['a repeated member in a nested object', '{"name":{"a":[{"b":1,"c":{},"b":2}]}}'],
-  ['a form', 'name=com'],
   ['truncated deeply nested brackets', '['.repeat(100_000)],
 ];
 
-describe.each(SAMPLES)('$collection', (sample) => {
-  const path = `/v2/${sample.collection}`;
+describe('refused bodies', () => {
+  const path = '/v2/tsigkeys';
   let service: TestService;
   let resource: Resource;
   beforeAll(async () => {
     service = await startTestService();
-    resource = await create(service, sample, 'kept');
+    resource = await create(service, TSIGKEYS, 'kept');
   });
-  afterAll(async () => expect(itemsOf(await service.get(path), sample)).toEqual([resource]));
+  afterAll(async () => expect(itemsOf(await service.get(path), TSIGKEYS)).toEqual([resource]));
 
   /** Returns the responses to a creation and an update with this body. */
   const bothTo = async (body: unknown, headers?: Record<string, string>) => [
@@ -59,26 +57,13 @@ describe.each(SAMPLES)('$collection', (sample) => {
     for (const response of await bothTo(body)) expectError(response, 400, 'invalid_json');
   });
 
-  test.each(['', 'null', ' null '])('400 for the empty body %j', async (body) => {
-    for (const response of await bothTo(body)) expectError(response, 400, 'empty_request_body');
-  });
-
-  test.each([
-    '[]',
-    '"x"',
-    '5',
-    'true',
-    '[{"name":"com"}]',
-    `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
-  ])('400 for a value that is not an object', async (body) => {
-    for (const response of await bothTo(body))
-      expect(expectError(response, 400, 'invalid_object')).toContain(`describes a ${sample.title}`);
-  });
-
-  test('400 for 15,000 nested objects', async () => {
+  test('400 for an empty body, a value that is not an object, and nested objects', async () => {
+    for (const body of ['', 'null', ' null '])
+      for (const response of await bothTo(body)) expectError(response, 400, 'empty_request_body');
+    for (const body of ['[]', '"x"', '5', `${'['.repeat(50_000)}${']'.repeat(50_000)}`])
+      for (const response of await bothTo(body))
+        expect(expectError(response, 400, 'invalid_object')).toContain('describes a TsigKey');
     const deep = `${'{"a":'.repeat(15_000)}1${'}'.repeat(15_000)}`;
-    for (const response of await bothTo(deep))
-      expect(problemsOf(response)).toContain('a: additionalProperties');
     for (const response of await bothTo(`{"name":${deep}}`))
       expect(problemsOf(response)).toContain('name: type');
   });
@@ -88,183 +73,120 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(response.text).not.toContain('aGVsbG8');
   });
 
-  test.each([
-    'text/plain',
-    'application/json-patch+json',
-    'application/xml',
-    'application/jsonx',
-    'text/json',
-    'application/x-www-form-urlencoded',
-    'json',
-    ';',
-  ])('415 for the content type %s', async (type) => {
-    for (const response of await bothTo(sample.change, { 'content-type': type }))
-      expectError(response, 415, 'unsupported_content_type');
-  });
-
-  test.each(['gzip', 'GZIP', 'deflate', 'br', 'zstd', 'aes128gcm', 'identity, gzip', 'x y', '*'])(
-    '415 for the content encoding %s, whatever the bytes of the body are',
-    async (encoding) => {
-      const change = JSON.stringify(sample.change);
-      for (const sent of [Buffer.from(change), gzipSync(change)]) {
-        const head = ['Host: h', `X-Auth-Token: ${service.token}`, `Content-Encoding: ${encoding}`];
-        const type = ['Content-Type: application/json', `Content-Length: ${sent.length}`];
-        for (const line of [
-          `POST ${path} HTTP/1.1`,
-          `PATCH ${path}/${resource.id} HTTP/1.1`,
-          `DELETE ${path}/${resource.id} HTTP/1.1`,
-        ]) {
-          const response = await sendRequest(service.url, [line, ...head, ...type], sent);
-          expect(JSON.parse(response.body)).toMatchObject({
-            code: 415,
-            type: 'unsupported_content_encoding',
-          });
-          expect(response.headers.get('accept-encoding')).toBe('identity');
-        }
-      }
-      expect((await service.get(`${path}/${resource.id}`)).status).toBe(200);
-    },
-  );
-
-  test('415 without a content type, even without a body', async () => {
+  test('415 for another content type, and without one even if there is no body', async () => {
+    for (const type of ['text/plain', 'application/json-patch+json', 'application/jsonx', ';'])
+      for (const response of await bothTo(TSIGKEYS.change, { 'content-type': type }))
+        expectError(response, 415, 'unsupported_content_type');
     for (const body of ['', '{}']) {
       const head = ['Host: h', `X-Auth-Token: ${service.token}`, `Content-Length: ${body.length}`];
-      for (const line of [`POST ${path} HTTP/1.1`, `PATCH ${path}/${resource.id} HTTP/1.1`]) {
-        const response = await sendRequest(service.url, [line, ...head], body);
-        expect(JSON.parse(response.body)).toMatchObject({
-          code: 415,
-          type: 'unsupported_content_type',
-        });
-      }
+      const response = await sendRequest(service.url, [`POST ${path} HTTP/1.1`, ...head], body);
+      expect(JSON.parse(response.body)).toMatchObject({ type: 'unsupported_content_type' });
     }
   });
+
+  test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'x y', '*'])(
+    '415 for the content encoding %s, whatever the bytes of the body are',
+    async (encoding) => {
+      const change = JSON.stringify(TSIGKEYS.change);
+      for (const sent of [Buffer.from(change), gzipSync(change)])
+        for (const line of [`POST ${path}`, `PATCH ${path}/${resource.id}`]) {
+          const response = await sendRequest(
+            service.url,
+            [
+              `${line} HTTP/1.1`,
+              'Host: h',
+              `X-Auth-Token: ${service.token}`,
+              `Content-Encoding: ${encoding}`,
+              'Content-Type: application/json',
+              `Content-Length: ${sent.length}`,
+            ],
+            sent,
+          );
+          expect(JSON.parse(response.body)).toMatchObject({ type: 'unsupported_content_encoding' });
+          expect(response.headers.get('accept-encoding')).toBe('identity');
+        }
+    },
+  );
 });
 
 describe('accepted requests', () => {
-  const [tlds] = SAMPLES;
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_API_MAX_BODY_BYTES: '8388608' });
   });
 
-  test.each([
-    'application/json',
-    'application/json; charset=UTF-8',
-    'Application/JSON',
-    'application/json;charset=latin1',
-    'application/json ; x="y"',
-  ])('201 for the content type %s', async (type) => {
-    const name = Buffer.from(type).toString('hex').slice(-40);
-    expect((await service.post('/v2/tlds', { name }, { 'content-type': type })).status).toBe(201);
-  });
+  let count = 0;
+  const created = async (headers: Record<string, string>) =>
+    (await service.post('/v2/tlds', { name: `accepted-${(count += 1)}` }, headers)).status;
 
-  test.each(['identity', 'Identity', ' identity , identity', ''])(
-    '201 for the content encoding %j',
-    async (encoding) => {
-      const name = `encoded${Buffer.from(encoding).toString('hex').slice(0, 40)}`;
-      const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
-      expect((await service.post('/v2/tlds', { name }, headers)).status).toBe(201);
-    },
-  );
-
-  test('200 for a content encoding without a body', async () => {
+  test('201 for any spelling of JSON as the content type, and for the encoding identity', async () => {
+    for (const type of [
+      'application/json; charset=UTF-8',
+      'Application/JSON',
+      'application/json;charset=latin1',
+      'application/json ; x="y"',
+    ])
+      expect(await created({ 'content-type': type })).toBe(201);
+    for (const encoding of ['Identity', ' identity , identity', ''])
+      expect(await created({ 'content-encoding': encoding })).toBe(201);
     expect((await service.get('/v2/tlds', { 'content-encoding': 'gzip' })).status).toBe(200);
   });
 
-  test.each(['application/json', 'text/html', 'application/xml;q=1', '*/*;q=0', 'nonsense'])(
-    '200 with a JSON document for any Accept header: %s',
-    async (accept) => {
-      const response = await service.get('/v2/tlds', { accept });
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-    },
-  );
-
-  test('201 for a chunked body', async () => {
-    const head = [
-      'POST /v2/tlds HTTP/1.1',
-      'Host: h',
-      `X-Auth-Token: ${service.token}`,
-      'Content-Type: application/json',
-      'Transfer-Encoding: chunked',
-    ];
-    const response = await sendRequest(
-      service.url,
-      head,
-      '5\r\n{"nam\r\n11\r\ne":"in-chunks"  }\r\n0\r\n\r\n',
-    );
-    expect([response.status, (JSON.parse(response.body) as Resource).name]).toEqual([
-      201,
-      'in-chunks',
-    ]);
-  });
-
-  test('201 for a member name that is repeated only in other objects or in strings', async () => {
-    expect(
-      (
-        await service.post(
-          '/v2/tlds',
-          '{"name":"quoted","description":"\\"name\\":{\\"name\\":\\\\"}',
-        )
-      ).status,
-    ).toBe(201);
-    expect(
-      problemsOf(
-        await service.post('/v2/tlds', '{"name":"x","a":{"name":1},"b":[{"name":2},{"name":3}]}'),
-      ),
-    ).toHaveLength(2);
-  });
-
-  test('400 for strings of about 8 MB, in plain text and in escape sequences', async () => {
-    for (const text of [
-      'x'.repeat(8_000_000),
-      '\\\\'.repeat(4_000_000),
-      '\\u0041'.repeat(1_300_000),
-    ]) {
-      expect(
-        problemsOf(await service.post('/v2/tlds', `{"name":"x","description":"${text}"}`)),
-      ).toEqual(['description: maxLength']);
+  test('200 with a JSON document for any Accept header', async () => {
+    for (const accept of ['text/html', '*/*;q=0', 'nonsense']) {
+      const { status, headers } = await service.get('/v2/tlds', { accept });
+      expect([status, headers.get('content-type')]).toEqual([
+        200,
+        'application/json; charset=UTF-8',
+      ]);
     }
   });
 
-  test('200 with list items whose members have the same order as in a single resource', async () => {
-    await service.post('/v2/tlds', { name: 'ordered' });
-    const [item] = (await service.get('/v2/tlds?name=ordered')).body.tlds;
-    expect(Object.keys(item)).toEqual(tlds?.members);
+  test('201 for a member name that is repeated only in other objects or in strings', async () => {
+    const quoted = '{"name":"quoted","description":"\\"name\\":{\\"name\\":\\\\"}';
+    expect((await service.post('/v2/tlds', quoted)).status).toBe(201);
+    const nested = '{"name":"x","a":{"name":1},"b":[{"name":2},{"name":3}]}';
+    expect(problemsOf(await service.post('/v2/tlds', nested))).toHaveLength(2);
   });
+
+  test('400 for strings of about 8 MB, in plain text and in escape sequences', async () => {
+    for (const text of ['x'.repeat(8_000_000), '\\u0041'.repeat(1_300_000)]) {
+      const body = `{"name":"x","description":"${text}"}`;
+      expect(problemsOf(await service.post('/v2/tlds', body))).toEqual(['description: maxLength']);
+    }
+  });
+
+  test.each(SAMPLES)(
+    '200 for $collection with list items whose members have the same order as in a single resource',
+    async (sample) => {
+      await create(service, sample, 'ordered');
+      const [item] = itemsOf(await service.get(`/v2/${sample.collection}?name=ordered`), sample);
+      expect(Object.keys(item ?? {})).toEqual(sample.members);
+    },
+  );
 });
 
-describe('body size limit', () => {
-  const limit = 114_688;
+describe('the limit on the size of a body', () => {
+  const LIMIT = 114_688;
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
   });
 
-  const sized = (size: number, name: string) =>
-    `{"name":"${name}"${' '.repeat(size - `{"name":"${name}"}`.length)}}`;
+  const sized = (size: number, name: string) => `{"name":"${name}"`.padEnd(size - 1) + '}';
+  const expectNone = async (name: string) =>
+    expect((await service.get(`/v2/tlds?name=${name}`)).body.tlds).toEqual([]);
 
-  test('201 for a body of exactly the maximum size', async () => {
-    expect((await service.post('/v2/tlds', sized(limit, 'largest'))).status).toBe(201);
-  });
-
-  test('413 for a body one byte above the limit, before the token is checked', async () => {
-    expectError(
-      await service.post('/v2/tlds', sized(limit + 1, 'larger')),
-      413,
-      'request_too_large',
-    );
-    expectError(
-      await service.with('unknown-token').post('/v2/tlds', sized(limit + 1, 'larger')),
-      413,
-      'request_too_large',
-    );
-    expectError(
-      await service.call('PUT', '/v2/nosuch', sized(limit + 1, 'larger')),
-      413,
-      'request_too_large',
-    );
-    expect((await service.get('/v2/tlds?name=larger')).body.tlds).toEqual([]);
+  test('201 for a body of exactly the maximum size, and 413 above it, before the token is checked', async () => {
+    expect((await service.post('/v2/tlds', sized(LIMIT, 'largest'))).status).toBe(201);
+    const larger = sized(LIMIT + 1, 'larger');
+    for (const response of [
+      await service.post('/v2/tlds', larger),
+      await service.with('unknown-token').post('/v2/tlds', larger),
+      await service.call('PUT', '/v2/nosuch', larger),
+    ])
+      expectError(response, 413, 'request_too_large');
+    await expectNone('larger');
   });
 
   test('413 for a chunked body above the limit', async () => {
@@ -275,13 +197,10 @@ describe('body size limit', () => {
       'Content-Type: application/json',
       'Transfer-Encoding: chunked',
     ];
-    const size = limit + 1;
-    const response = await sendRequest(
-      service.url,
-      head,
-      `${size.toString(16)}\r\n${sized(size, 'chunked')}\r\n0\r\n\r\n`,
-    );
+    const size = LIMIT + 1;
+    const chunk = `${size.toString(16)}\r\n${sized(size, 'chunked')}\r\n0\r\n\r\n`;
+    const response = await sendRequest(service.url, head, chunk);
     expect(JSON.parse(response.body)).toMatchObject({ code: 413, type: 'request_too_large' });
-    expect((await service.get('/v2/tlds?name=chunked')).body.tlds).toEqual([]);
+    await expectNone('chunked');
   });
 });

@@ -79,33 +79,18 @@ describe('creation', () => {
     expect(await header(caller, `/v2/tokens/${UNKNOWN_ID}`)).toBeNull();
   });
 
-  test('201 without a project and an expiry if the body has none', async () => {
-    expect(await make()).toMatchObject({ project_id: null, expires_at: null });
-  });
-
-  test('201 with a different token each time', async () => {
-    expect((await make()).token).not.toBe((await make()).token);
-  });
-
   test.each([
     [{ name: undefined }, 'name: required'],
-    [{ name: '' }, 'name: minLength'],
-    [{ name: 'x'.repeat(256) }, 'name: maxLength'],
     [{ name: 'a\nb' }, 'name: format'],
     [{ roles: undefined }, 'roles: required'],
     [{ roles: [] }, 'roles: items'],
     [{ roles: 'admin' }, 'roles: type'],
-    [{ roles: null }, 'roles: type'],
     [{ roles: ['admin', 'admin'] }, 'roles: uniqueItems'],
-    [{ roles: ['a b'] }, 'roles: format'],
     [{ roles: ['a,b'] }, 'roles: format'],
-    [{ roles: [''] }, 'roles: minLength'],
     [{ roles: [5] }, 'roles: type'],
     [{ roles: Array.from({ length: 33 }, (_, index) => `role-${index}`) }, 'roles: items'],
     [{ project_id: '' }, 'project_id: minLength'],
-    [{ project_id: 5 }, 'project_id: type'],
     [{ expires_at: 'tomorrow' }, 'expires_at: format'],
-    [{ expires_at: 1893456000 }, 'expires_at: format'],
     [{ expires_at: '2030-02-30T00:00:00' }, 'expires_at: format'],
     [{ token: 'tsigil_mine' }, 'token: additionalProperties'],
     [{ hash: 'x'.repeat(64) }, 'hash: additionalProperties'],
@@ -127,17 +112,6 @@ describe('creation', () => {
 });
 
 describe('the other operations', () => {
-  test('404 for an unknown id and 400 for an invalid id', async () => {
-    for (const method of ['GET', 'DELETE']) {
-      expect(
-        expectError(await service.call(method, `/v2/tokens/${UNKNOWN_ID}`), 404, 'token_not_found'),
-      ).toBe('Could not find Token');
-      expect(expectError(await service.call(method, '/v2/tokens/foo'), 400, 'invalid_uuid')).toBe(
-        'Invalid UUID token_id: foo',
-      );
-    }
-  });
-
   test('400 for a token in place of an id, without quoting the token', async () => {
     const { token } = await make();
     expect((await service.delete(`/v2/tokens/${token}`)).text).not.toContain(token);
@@ -247,21 +221,5 @@ describe('use of a token', () => {
       [401, 200],
       [401, 200],
     ]);
-  });
-
-  test('the log line of a request contains the name and the id of the token', async () => {
-    const { id, name, token } = await make({ project_id: 'logged-project' });
-    await service.with(token).get('/v2/tlds');
-    expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({
-      caller: name,
-      callerId: id,
-      projectId: 'logged-project',
-    });
-    await service.with(token).get('/v2/tlds', { 'x-auth-sudo-project-id': 'another-project' });
-    expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({
-      caller: name,
-      callerId: id,
-      projectId: 'another-project',
-    });
   });
 });
