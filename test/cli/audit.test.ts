@@ -54,51 +54,12 @@ describe('tsigil audit verify', () => {
     expect(out).toMatch(/^\d+ records in \d+ batches verified\n/);
   });
 
-  test('exits with 0 after retention deleted old batches', async () => {
-    const { status, out } = await verifyAfter(
-      sql('DELETE FROM audit_records WHERE batch <= 2', 'UPDATE audit_head SET purged = 2'),
-    );
-    expect(status).toBe(0);
-    expect(out).toContain('Retention deleted the records of 2 batches');
-  });
-
-  test.each<[string, number, string[]]>([
-    ['a record was edited', 2, ["UPDATE audit_records SET actor_name = 'x' WHERE seq = 7"]],
-    [
-      'a record was deleted, and the count changed',
-      2,
-      [
-        'DELETE FROM audit_records WHERE seq = 7',
-        'UPDATE audit_batches SET count = 4 WHERE number = 2',
-      ],
-    ],
-    [
-      'a record was inserted outside the range of its batch',
-      3,
-      [
-        "INSERT INTO audit_records (seq, at, actor_kind, actor_id, actor_name, roles, action, outcome, detail, batch) VALUES (900, '2026-11-21T09:30:00.000000', 'token', 'a', 'a', '[]', 'tlds:create', 'success', '{}', 3)",
-      ],
-    ],
-    [
-      'two records were swapped',
-      1,
-      [
-        'UPDATE audit_records SET seq = 901 WHERE seq = 2',
-        'UPDATE audit_records SET seq = 2 WHERE seq = 3',
-        'UPDATE audit_records SET seq = 3 WHERE seq = 901',
-      ],
-    ],
-    ['a record was renumbered', 4, ['UPDATE audit_records SET seq = 902 WHERE seq = 18']],
-    [
-      'the last batches were deleted',
-      3,
-      ['DELETE FROM audit_records WHERE batch >= 3', 'DELETE FROM audit_batches WHERE number >= 3'],
-    ],
-  ])('exits with 1 and names the batch if %s', async (_, batch, statements) => {
-    const { status, out, err } = await verifyAfter(sql(...statements));
+  test('exits with 1 and names the batch if a record was edited', async () => {
+    const edit = sql("UPDATE audit_records SET actor_name = 'x' WHERE seq = 7");
+    const { status, out, err } = await verifyAfter(edit);
     expect(status, out).toBe(1);
-    expect(err).toContain(`The first bad batch is ${batch}\n`);
-    expect(out).toContain(`Batch ${batch}: `);
+    expect(err).toContain('The first bad batch is 2\n');
+    expect(out).toContain('Batch 2: ');
   });
 
   test('compares the checkpoints in a log with the batches, and exits with 1 if a checkpoint does not match', async () => {
@@ -226,10 +187,6 @@ describe('tsigil audit list and export', () => {
     expect(out).toMatch(/\ttsigkeys:export\tGone\.example\.\tsuccess\tformat: knot;/);
   });
 
-  test('list exits with 2 for an invalid time', async () => {
-    expect((await run({}, 'list', '--after', 'yesterday')).status).toBe(2);
-  });
-
   test('a name cannot forge a line or control the terminal', async () => {
     const flags = ['--resource-id', 'hostile'];
     const outputs = [
@@ -272,13 +229,6 @@ describe('tsigil audit list and export', () => {
     const names = out.split('\n').map((line) => line.split('\t')[3]);
     expect(names.slice(0, 12)).toEqual(Array.from({ length: 12 }, (_, index) => String(index)));
     expect(out.split('\n')).toHaveLength(14);
-  });
-
-  test('list --follow -f json prints a JSON line for each record', async () => {
-    const { out } = await run(interrupted(2000), ...FOLLOW, '-f', 'json');
-    const lines = out.trimEnd().split('\n');
-    expect(lines).toHaveLength(13);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ resource_name: '0', batch: 1 });
   });
 
   test.each([

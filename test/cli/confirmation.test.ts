@@ -100,17 +100,7 @@ describe('tld import --replace', () => {
       { errorTerminal: true },
       'standard input is not a terminal',
     ],
-    [
-      'standard error is not a terminal',
-      { input: typed('y\n') },
-      'standard error is not a terminal',
-    ],
     ['nothing is a terminal', {}, 'standard input is not a terminal'],
-    [
-      'standard input is not a terminal, but standard output is',
-      { columns: 80 },
-      'standard input is not a terminal',
-    ],
   ])('exits with 2 and changes nothing if %s', async (_, runOptions, obstacle) => {
     const { status, err } = await replace(runOptions);
     expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for confirmation')]);
@@ -128,7 +118,7 @@ describe('tld import --replace', () => {
     expect(await names()).toEqual(ENTRIES);
   });
 
-  test.each(['n\n', '\n', 'yesterday\n', ''])(
+  test.each(['\n', 'yesterday\n', ''])(
     'exits with 1 and changes nothing if the user types %j',
     async (answer) => {
       const { status, err } = await replace({
@@ -144,19 +134,10 @@ describe('tld import --replace', () => {
     },
   );
 
-  test.each(['y\n', 'Yes\n'])(
-    'replaces the entries if the user types %j, even if standard output is not a terminal',
-    async (answer) => {
-      expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({
-        status: 0,
-      });
-      expect(await names()).toEqual(['com', 'net', 'org']);
-    },
-  );
-
-  test('replaces the entries without confirmation if --yes is set', async () => {
-    const { status, err } = await replace({}, '--yes');
-    expect([status, err]).toEqual([0, '']);
+  test('replaces the entries if the user types y, even if standard output is not a terminal', async () => {
+    expect(await replace({ input: typed('y\n'), errorTerminal: true })).toMatchObject({
+      status: 0,
+    });
     expect(await names()).toEqual(['com', 'net', 'org']);
   });
 
@@ -179,23 +160,6 @@ describe('tld import --replace', () => {
         `bash -c "${command}; echo ended \\\${PIPESTATUS[0]}; sleep 100"`,
       );
     };
-
-    test('waits for confirmation even if the reader of standard output stops early', async () => {
-      screen = open(`${program} | head -5`);
-      await screen.waitFor(/40 removed, 0 refused\. Continue\? \[y\/N\]/);
-      expect(await names()).toEqual(ENTRIES);
-      screen.type('n', 'Enter');
-      expect(await screen.waitFor(/ended 1/)).toContain('Nothing was changed');
-      expect(await names()).toEqual(ENTRIES);
-    });
-
-    test('y continues', async () => {
-      screen = open(`${program} > /dev/null`);
-      await screen.waitFor(/\[y\/N\]/);
-      screen.type('y', 'Enter');
-      await screen.waitFor(/ended 0/);
-      expect(await names()).toEqual(['com', 'net', 'org']);
-    });
 
     test('Ctrl-C and Ctrl-D change nothing', async () => {
       screen = open(program);
@@ -255,17 +219,6 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
-  test('revokes nothing if the user does not confirm the revocation of the token in use: exit code 1', async () => {
-    const { status, err } = await revoke({ input: typed('n\n'), errorTerminal: true }, 'mine');
-    expect([status, err]).toEqual([
-      1,
-      expect.stringContaining(
-        "Token 'mine' is the token that this command uses. Revoke the token? [y/N] ",
-      ),
-    ]);
-    expect(await names()).toEqual(['mine', 'other', 'reader']);
-  });
-
   test('revokes the token in use last, once the user confirms', async () => {
     const { status, out } = await revoke(
       { input: typed('y\n'), errorTerminal: true },
@@ -292,19 +245,5 @@ describe('token revoke', () => {
       expect.stringContaining('is the last valid administrator token'),
     ]);
     expect(await names()).toEqual(['mine', 'reader']);
-  });
-
-  test('revokes any token without confirmation if adminToken is in use', async () => {
-    const adminToken = 'the-configured-token-of-this-test';
-    const { service: second, tokens: made } = await startWithTokens(
-      [{ name: 'only', roles: ['admin'] }],
-      { TSIGIL_ADMIN_TOKEN: adminToken },
-    );
-    const runOptions = second.with(adminToken);
-    expect(await runInside(runOptions, 'token', 'revoke', 'only')).toEqual({
-      status: 0,
-      out: `Revoked token 'only' (id ${made[0]?.id}).\n`,
-      err: '',
-    });
   });
 });

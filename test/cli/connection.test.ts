@@ -56,12 +56,13 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
     });
   });
 
-  test('--cacert and TSIGIL_CACERT set the trusted certificates', async () => {
+  test('--cacert and the variables of the system set the trusted certificates', async () => {
     const variables = secure.variables;
     expect(secure.url).toMatch(/^https:/);
     expect(await list(variables, '--cacert', certificate('right'))).toEqual(REACHED);
     const wrong = { ...variables, TSIGIL_CACERT: certificate('wrong') };
-    expect(await list({ ...variables, TSIGIL_CACERT: certificate('right') })).toEqual(REACHED);
+    for (const variable of ['TSIGIL_CACERT', 'SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'])
+      expect(await list({ ...variables, [variable]: certificate('right') })).toEqual(REACHED);
     expect(await list(wrong, '--cacert', certificate('right'))).toEqual(REACHED);
     expect((await list(wrong)).status).toBe(3);
   });

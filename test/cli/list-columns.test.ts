@@ -66,26 +66,7 @@ describe.each(LISTS)('%s list', (noun, columns, name) => {
       new RegExp(`^name\t.*\tid\t.*created_at`),
     );
   });
-
-  test('-f json and -f csv contain the id', async () => {
-    for (const item of JSON.parse(await printed(undefined, noun, 'list', '-f', 'json')) as object[])
-      expect(Object.keys(item).slice(0, 2)).toEqual(['id', 'name']);
-    expect(await printed(undefined, noun, 'list', '-f', 'csv')).toMatch(/^id,name,/);
-  });
 });
-
-test.each(['table', 'csv', 'json', 'yaml'])(
-  'zone list -f %s has serial, status and action only with --long or -c',
-  async (format) => {
-    const list = (...flags: string[]) => printed(undefined, 'zone', 'list', '-f', format, ...flags);
-    const [short, long] = [await list(), await list('--long')];
-    for (const column of ['serial', 'status', 'action']) {
-      expect(short).not.toContain(column);
-      expect(long).toContain(column);
-      expect(await list('-c', column)).toContain(column);
-    }
-  },
-);
 
 describe('-f table', () => {
   test('draws a table even in a pipe; without -f table, tabs separate the columns', async () => {

@@ -105,21 +105,6 @@ describe.each(Object.entries(CHECKERS))('onboard for %s', (driver, checker) => {
   );
 });
 
-test('onboard prints the entries of 20 zones and how to get those of all', async () => {
-  const own = await startTestService();
-  const names = Array.from({ length: 23 }, (_, index) => `z${10 + index}.test`);
-  for (const name of names) await own.post('/v2/zones', { name: `${name}.`, email: 'a@b.test' });
-  const flags = ['--driver', 'knot', '--address', '192.0.2.53', '--agent'];
-  await tsigil(folder, own.variables, 'nameserver', 'create', 'ns', ...flags);
-  const { out } = await tsigil(folder, own.variables, 'nameserver', 'onboard', 'ns');
-  expect(out.match(/^# In the zone/gm)).toHaveLength(20);
-  expect(out).toContain('3 more zones');
-  const all = /^# To print .*: tsigil (.*)$/m.exec(out)?.[1]?.split(' ') ?? [];
-  const whole = (await tsigil(folder, own.variables, ...all)).out;
-  expect([...whole.matchAll(/^# In the zone (.*):$/gm)].map(([, name]) => name)).toEqual(names);
-  expect(whole).not.toContain('more zones');
-});
-
 test('onboard refuses a name server to which the service itself delivers', async () => {
   const flags = ['--driver', 'bind', '--address', '192.0.2.53'];
   await tsigil(folder, service.variables, 'nameserver', 'create', 'plain', ...flags);

@@ -1,15 +1,8 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { findConnection } from '../../src/cli/service/connection.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { hasProgram } from '../harness/tools.ts';
 import { runInside, type RunOptions } from './session.ts';
 import { words } from './run.ts';
 
@@ -142,12 +135,6 @@ describe('profiles', () => {
     const { status, err } = await run(user, 'pool', 'list');
     expect([status, err]).toEqual([2, expect.stringContaining('contains no profiles')]);
   });
-
-  test('the service accepts the environment variables of the command line without an error', () => {
-    expect(() =>
-      readConfig(undefined, { TSIGIL_PROFILE: 'a', TSIGIL_CACERT: '/ca.pem' }),
-    ).not.toThrow();
-  });
 });
 
 /** The limits that the API shows for a token without limits. */
@@ -186,38 +173,6 @@ describe('tsigil whoami and status', () => {
     });
   });
 
-  test('whoami works for a valid token without the right to list tokens', async () => {
-    const { body } = await service.post('/v2/tokens', {
-      name: 'member',
-      roles: ['member'],
-      project_id: 'p1',
-      expires_at: '2099-01-31T12:00:00.000000',
-    });
-    const as = service.with(String(body.token));
-    const { status, out } = await runInside(as, 'whoami', '-f', 'json');
-    expect([status, JSON.parse(out)]).toEqual([
-      0,
-      {
-        url: service.url,
-        profile: null,
-        id: body.id,
-        name: 'member',
-        roles: ['member'],
-        project_id: 'p1',
-        expires_at: '2099-01-31T12:00:00.000000',
-        ...UNLIMITED,
-        rights: expect.arrayContaining(['zones:create']) as string[],
-      },
-    ]);
-  });
-
-  test('login and whoami work for a token with the role reader', async () => {
-    const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
-    const user = newUser();
-    expect((await logIn(user, `${body.token}\n`)).status).toBe(0);
-    expect((await run(user, 'whoami', '-f', 'value', '-c', 'name')).out).toBe('reader\n');
-  });
-
   test('status counts orphaned and unusable keys, which need a person', async () => {
     await service.post('/v2/tsigkeys', {
       name: 'orphan',
@@ -251,33 +206,5 @@ describe('flags before the command', () => {
   test('a flag before a command without this flag is refused: exit code 2', async () => {
     const { status, err } = await runInside({}, '--url', service.url, 'profile', 'list');
     expect([status, err]).toEqual([2, expect.stringContaining("'list' has no flag --url")]);
-  });
-});
-
-describe.runIf(hasProgram('openssl', 'openssl'))('certificates', () => {
-  test('the command line trusts TSIGIL_CACERT and the certificates of the system', async () => {
-    const authority = createAuthority(folder, 'authority');
-    const server = createServer(createCertificate(folder, 'authority'), (_request, response) =>
-      response
-        .setHeader('content-type', 'application/json')
-        .end('{"pools": [{"name": "over tls"}], "links": {}}'),
-    ).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: 'some-token' };
-    const list = (more: Record<string, string>) =>
-      runInside({ variables: { ...variables, ...more } }, ...words`pool list -f value -c name`);
-    try {
-      expect((await list({})).status).toBe(3);
-      for (const variable of ['TSIGIL_CACERT', 'SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'])
-        expect(await list({ [variable]: authority }), variable).toEqual({
-          status: 0,
-          out: 'over tls\n',
-          err: '',
-        });
-      expect((await findConnection({}, variables)).trust?.ca).toContain('BEGIN CERTIFICATE');
-    } finally {
-      server.close();
-    }
   });
 });

@@ -98,20 +98,6 @@ describe('one key', () => {
     );
   });
 
-  test('tells in a table what it waits for, and what to do', async () => {
-    await create('told.example');
-    await rotate('told.example', '--retire', 'manual');
-    await run('confirm', 'told.example');
-    const { out, err } = await runInside(
-      { ...service, columns: 120 },
-      'tsigkey',
-      'lifecycle',
-      'told.example',
-    );
-    expect(out).toContain('told-r2.example');
-    expect(err).toMatch(/told\.example: works until|tsigil tsigkey retire told\.example/);
-  });
-
   test('whose name looks like a flag is named in commands that work', async () => {
     const suggested: string[] = [];
     const heed = async (...argv: string[]) => {
@@ -185,41 +171,6 @@ describe('one key', () => {
     ]);
   });
 
-  test('that is gone is not a name for the next ones if these would be cut off', async () => {
-    const id = await create('gone.example');
-    await rotate('gone.example');
-    expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
-    for (const flag of ['--compromised', '--in-place']) {
-      const refused = await run('rotate', 'gone.example', flag, '--yes');
-      expect(refused).toMatchObject({ status: 1, out: '' });
-      expect(refused.err).toContain("The key 'gone.example' is gone");
-      expect(refused.err).toContain("The key to use now is 'gone-r2.example'");
-    }
-    expect((await rotate('gone.example')).name).toBe('gone-r3.example');
-    const before = await states('lifecycle', 'gone.example');
-    for (const step of ['retire', 'abort']) {
-      const refused = await run(step, 'gone.example', '--force');
-      expect(refused).toMatchObject({ status: 1, out: '' });
-      expect(refused.err).toContain("'gone.example' is gone");
-    }
-    expect(await states('lifecycle', 'gone.example')).toEqual(before);
-  });
-
-  test('a refused step says where to look', async () => {
-    await create('refused.example');
-    await rotate('refused.example');
-    for (const argv of [['rotate'], ['retire'], ['abort']]) {
-      const { err } = await run(...argv, 'refused.example');
-      expect(err).toContain('run: tsigil tsigkey lifecycle refused.example\n');
-    }
-  });
-
-  test('has quotes in a suggested command if its name needs them', async () => {
-    await create('odd "name"; x');
-    const { err } = await run('abort', 'odd "name"; x');
-    expect(err).toContain(`run: tsigil tsigkey rotate 'odd "name"; x'\n`);
-  });
-
   test('is withdrawn by abort, and exported as the current one by its handle', async () => {
     await create('current.example');
     await rotate('current.example');
@@ -271,11 +222,6 @@ describe('several keys', () => {
     expect(await states('lifecycle', 'third.example')).toEqual(['third.example active']);
   });
 
-  test('age selects by the time of the secret', async () => {
-    const none = await run('rotate', '--older-than', '1d', '--dry-run');
-    expect(none).toMatchObject({ status: 0, out: 'No key to replace.\n' });
-  });
-
   test.each([
     [['rotate']],
     [['rotate', 'a', '--weak']],
@@ -324,17 +270,5 @@ describe('who uses a key', () => {
     const { out } = await run('lifecycle', 'described.example', '-f', 'json');
     expect(JSON.parse(out)).toMatchObject({ owner: null, purpose: 'Frankfurt', consumers: [] });
     expect(await names('--due', '30d')).toBe('');
-  });
-
-  test('refuses a consumer without a name, and an address that is none', async () => {
-    await create('refused.example');
-    expect(await run('set', 'refused.example', '--consumer', '=192.0.2.7')).toMatchObject({
-      status: 2,
-    });
-    const { status, err } = await run('set', 'refused.example', '--consumer', 'ns3=nowhere');
-    expect({ status, err }).toMatchObject({
-      status: 1,
-      err: expect.stringContaining('IPv4 or IPv6 address') as string,
-    });
   });
 });

@@ -25,15 +25,6 @@ async function keptSecret(name: string): Promise<string | undefined> {
 }
 
 describe('setting a secret', () => {
-  test.each([
-    ['without any flag', []],
-    ['with --generate', ['--generate']],
-  ])('%s, the service generates the secret', async (_, flags) => {
-    const name = `made-${flags.length}`;
-    expect((await run({}, 'create', '--name', name, ...KEY, ...flags)).status).toBe(0);
-    expect(await keptSecret(name)).toMatch(/^[A-Za-z0-9+/]{43}=$/);
-  });
-
   test('--secret - reads standard input, with or without a final line feed', async () => {
     for (const [index, input] of [SECRET, `${SECRET}\n`, `${SECRET}\r\n`].entries()) {
       expect(
@@ -81,12 +72,6 @@ describe('setting a secret', () => {
       /^tsigil: Standard input does not contain a secret on one line\n$/,
     ],
     [
-      'two lines on standard input',
-      'a\nb\n',
-      ['--secret', '-'],
-      /^tsigil: Standard input does not contain/,
-    ],
-    [
       'a missing file',
       '',
       ['--secret-file', '/nonexistent/secret'],
@@ -96,12 +81,6 @@ describe('setting a secret', () => {
       'both flags',
       SECRET,
       ['--secret', '-', '--secret-file', '/dev/null'],
-      /cannot be used with option/,
-    ],
-    [
-      'a flag and --generate',
-      SECRET,
-      ['--secret', '-', '--generate'],
       /cannot be used with option/,
     ],
   ])('exits with 2 for %s', async (_, input, flags, message) => {
@@ -167,17 +146,6 @@ describe('printing secrets', () => {
           false,
           true,
         ]);
-      }
-    }
-  });
-
-  test('list has a column for secrets only with --reveal, in every format', async () => {
-    for (const format of ['table', 'json', 'yaml', 'csv', 'value']) {
-      for (const long of [[], ['--long']]) {
-        const argv = ['list', '--name', 'shown', '-f', format, ...long];
-        const { status, out } = await run({ columns: 300 }, ...argv);
-        expect([status, out.includes('hidden'), out.includes(secret)]).toEqual([0, false, false]);
-        expect((await run({ columns: 300 }, ...argv, '--reveal')).out).toContain(secret);
       }
     }
   });

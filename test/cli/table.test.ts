@@ -63,22 +63,6 @@ describe('tables', () => {
     );
   });
 
-  test('a block wraps the cells that contain no id', () => {
-    const table = drawTable(
-      ['id', 'pool_id', 'description'],
-      [[ID, ID, 'long text '.repeat(9)]],
-      style(60),
-    );
-    expect(table).toContain(`| description | ${'long text '.repeat(4).trim().padEnd(42)} |`);
-    expect(table.split('\n').every((line) => line.length <= 60)).toBe(true);
-  });
-
-  test('a table is wider than the terminal if the terminal is too narrow for an id', () => {
-    expect(drawTable(['id', 'name'], [[ID, 'com']], style(12)).split('\n')[0]).toHaveLength(
-      4 + 3 + 36 + 4,
-    );
-  });
-
   test('a table contains all text, and no line is longer than the terminal', () => {
     const cell = fc
       .oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.lorem({ maxCount: 20 }))

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { KEY_MEMBERS, POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
+import { KEY_MEMBERS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { runInside, type RunOptions } from './session.ts';
+import { runInside } from './session.ts';
 import { clientFor } from '../harness/zones.ts';
 import { words } from './run.ts';
 
@@ -20,8 +20,6 @@ beforeAll(async () => {
 });
 
 const run = (...argv: string[]) => runInside(service, ...argv);
-const runWith = (runOptions: RunOptions, ...argv: string[]) =>
-  runInside({ variables: service.variables, ...runOptions }, ...argv);
 
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
   const { status, out, err } = await run(...argv, '-f', 'json');
@@ -119,18 +117,6 @@ describe('names instead of ids', () => {
     });
   });
 
-  test('set moves a key to the pool or zone with the given name', async () => {
-    await json('tsigkey', 'create', 'moves');
-    expect(await json('tsigkey', 'set', 'moves', '--zone', 'example.com.')).toMatchObject({
-      scope: 'ZONE',
-      resource_id: zoneId,
-    });
-    expect(await json('tsigkey', 'set', 'moves', '--pool', 'default')).toMatchObject({
-      scope: 'POOL',
-      resource_id: POOL_ID,
-    });
-  });
-
   test('list filters by the name of a pool or zone', async () => {
     const names = async (...argv: string[]) =>
       (await json<{ name: string }[]>('tsigkey', 'list', '--sort', 'name', ...argv)).map(
@@ -138,31 +124,6 @@ describe('names instead of ids', () => {
       );
     expect(await names('--pool', 'anycast')).toEqual(['of-pool']);
     expect(await names('--zone', 'example.com')).toEqual(['of-zone', 'of-zone-id']);
-  });
-
-  test('zone create --pool puts a zone into the pool with the given name', async () => {
-    const zone = await json(
-      'zone',
-      'create',
-      'example.net.',
-      '--email',
-      'a@example.net',
-      '--pool',
-      'anycast',
-      '--sudo-project-id',
-      'someone',
-    );
-    expect(zone.pool_id).toBe(poolId);
-  });
-
-  test('import --zone makes the keys apply to the zone with the given name', async () => {
-    const input = `key "imported" { algorithm hmac-sha256; secret "${SECRET}"; };`;
-    const { status, out } = await runWith(
-      { input },
-      ...words`tsigkey import - --zone example.com.`,
-    );
-    expect([status, out]).toEqual([0, 'line 1: added: imported\n1 added\n']);
-    expect(await keyNamed('imported')).toMatchObject({ scope: 'ZONE', resource_id: zoneId });
   });
 
   test('an unknown name, or two flags for one member, is refused, and no key is created', async () => {
@@ -210,14 +171,6 @@ describe('tsigkey set --generate', () => {
     expect(Buffer.from(after.secret ?? '', 'base64')).toHaveLength(32);
     expect(out + err).not.toContain(after.secret);
   });
-
-  test('uses the new algorithm if the command also changes the algorithm', async () => {
-    await json('tsigkey', 'create', 'longer');
-    await json('tsigkey', 'set', 'longer', '--algorithm', 'hmac-sha512', '--generate');
-    const { algorithm, secret = '' } = await keyNamed('longer');
-    expect(algorithm).toBe('hmac-sha512');
-    expect(Buffer.from(secret, 'base64')).toHaveLength(64);
-  });
 });
 
 describe('warnings of the service', () => {
@@ -248,25 +201,6 @@ describe('warnings of the service', () => {
       0,
       'Warning: hmac-sha1 is not recommended (RFC 8945 section 6)\n' +
         'Warning: the secret is shorter than the output of hmac-sha1 (RFC 2104 section 3)\n',
-    ]);
-  });
-
-  test('import prints each warning with the name of the key', async () => {
-    const input = 'key "old" { algorithm hmac-md5; secret "c2VjcmV0IG9mIG5vYm9keSBhdA=="; };';
-    const { status, out, err } = await runWith(
-      { input },
-      ...words`tsigkey import - --pool default --yes`,
-    );
-    expect([status, out, err]).toEqual([
-      0,
-      [
-        'line 1: added: old',
-        'stdin:1: warning: old: hmac-md5 must not be used (RFC 8945 section 6)',
-        'stdin:1: warning: old: its secret is text',
-        '1 added, 2 warnings\n',
-      ].join('\n'),
-      'The new key old will open every zone of the pool (now 1: example.com.), not only the zones that it opens on the name server today.\n' +
-        'Warning: old: hmac-md5 must not be used (RFC 8945 section 6)\n',
     ]);
   });
 });

@@ -7,16 +7,10 @@ import {
   exportKey,
   exportKeys,
 } from '../../../src/domain/export-formats/formats.ts';
-import {
-  canonicalKey,
-  isSameKey,
-  readAlgorithm,
-  type Key,
-} from '../../../src/domain/key-formats/key.ts';
+import { isSameKey, readAlgorithm, type Key } from '../../../src/domain/key-formats/key.ts';
 import { detectFormat } from '../../../src/domain/key-formats/detect.ts';
 import { IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
 import { holdsSeveral } from '../../../src/domain/key-formats/writer.ts';
-import { ALGORITHMS } from '../../../src/domain/dns/algorithms.ts';
 import { INJECTIONS, keysWith } from '../../harness/keys.ts';
 
 const KEY: Key = {
@@ -287,12 +281,6 @@ describe.each(Object.entries(READ_ALL_BACK))('several keys for %s', (format, rea
       }),
     );
   });
-
-  test('are refused if one of the keys is invalid', () => {
-    expect(() => exportKeys(format, [KEY, { ...KEY, name: 'two words' }])).toThrow(
-      'the name must be a domain name',
-    );
-  });
 });
 
 test.each(Object.keys(EXPORT_FORMATS).filter((format) => !Object.hasOwn(READ_ALL_BACK, format)))(
@@ -303,20 +291,6 @@ test.each(Object.keys(EXPORT_FORMATS).filter((format) => !Object.hasOwn(READ_ALL
     );
   },
 );
-
-test('six consumers do not support every algorithm', () => {
-  const picky = Object.entries(EXPORT_FORMATS).filter(
-    ([, { algorithms }]) => algorithms.length < Object.keys(ALGORITHMS).length,
-  );
-  expect(picky.map(([format]) => format)).toEqual([
-    'coredns',
-    'external-dns',
-    'cert-manager',
-    'lego',
-    'caddy',
-    'terraform',
-  ]);
-});
 
 test.each([
   ['an unknown format', 'yaml', KEY, 'bad_request', 'format must be one of bind, knot, nsd'],
@@ -360,8 +334,4 @@ test.each([
 ])('exportKey refuses %s and states the reason', (_case, format, key, code, message) => {
   expect(refusalOf(format, key)).toBe(code);
   expect(() => exportKey(format, key)).toThrow(message);
-});
-
-test('canonicalKey returns the name in lower case without a trailing dot', () => {
-  expect(canonicalKey(KEY).name).toBe('transfer.example');
 });
