@@ -1,4 +1,5 @@
 import type { Row, ServerConfiguration } from '../../domain/access/access.ts';
+import type { RightChange } from '../../domain/access/changes.ts';
 import { zonesText } from '../../domain/access/warnings.ts';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import { testPorts } from '../../domain/delivery/test-ports.ts';
@@ -16,7 +17,7 @@ import { CommandError, EXIT } from '../output/command-error.ts';
 import { callFor, type Connection } from '../service/client.ts';
 import { keyOf } from '../service/key-requests.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
-import { planAccess } from './access-import.ts';
+import { planAccess, type AccessPlan } from './access-import.ts';
 import type { KeySource } from './key-file.ts';
 
 /** A name server, and the pool whose keys it gets. */
@@ -54,81 +55,15 @@ export async function planAdoption(
 ): Promise<Adoption> {
   const { configuration } = source;
   const items = await listItems(connection, tsigkey, []);
-  const byName = new Map(items.map((item) => [comparisonForm(String(item.name)), item]));
   const access = await planAccess(
     connection,
     configuration,
     { scope: 'POOL', resourceId: server.pool_id, update: false },
     { widen: [], createZones: false },
   );
-  const known = new Set(configuration.zones.map(({ name }) => name));
-  const zoneNames = new Map([...access.zoneIds].map(([name, id]) => [id, name]));
-  /**
-   * Returns the name of the only zone of a key, an empty text for a key of the pool, and undefined
-   * for a key of another pool.
-   */
-  const scopeOf = ({ scope, resource_id: id }: Item): string | undefined => {
-    if (scope === 'ZONE') return zoneNames.get(String(id));
-    return id === server.pool_id ? '' : undefined;
-  };
-  const [problems, left, gained]: [string[], string[], string[]] = [[], [], []];
-  const keys = new Map<string, AdoptedKey>();
-  /** Returns what a key of the service may do in zones of the server, and might before. */
-  const changesOf = async (name: string, item: Item, zone: string) => {
-    const path = `/v2/tsigkeys/${String(item.id)}/grants`;
-    const { grants } = await callFor(KEY_GRANTS, connection, 'GET', path);
-    return access
-      .changesOf(name, grants && grantsIn(grants))
-      .filter(({ right }) => server.rights.includes(right))
-      .map(({ right, before, after }) => ({
-        right,
-        before: before.filter((each) => !access.missing.includes(each)),
-        after: after.filter((each) => known.has(each) && (zone === '' || each === zone)),
-      }));
-  };
-  for (const { place, found } of source.keys) {
-    if (!('key' in found)) {
-      left.push(`${place}: ${'leftOut' in found ? found.leftOut : found.problem}`);
-      continue;
-    }
-    const key = canonicalKey(found.key);
-    const { name } = key;
-    const item = byName.get(name);
-    const zone = item && scopeOf(item);
-    if (item === undefined || zone === undefined) {
-      const twin = items.find((each) => each.secret === key.secret);
-      const also = twin === undefined ? '' : `, but its secret is that of '${String(twin.name)}'`;
-      const reason = item === undefined ? 'is not in the service' : 'belongs to another pool';
-      left.push(`${place}: the key '${name}' ${reason}${also}`);
-      continue;
-    }
-    if (!isSameKey(keyOf(item), key)) {
-      problems.push(
-        `The key '${name}' has another secret or algorithm at ${place} than in the service.`,
-      );
-      continue;
-    }
-    if (keys.has(name)) continue;
-    keys.set(name, { ...key, id: String(item.id) });
-    for (const { right, before, after } of await changesOf(name, item, zone)) {
-      const more = after.filter((each) => !before.includes(each));
-      const less = before.filter((each) => !after.includes(each));
-      if (more.length > 0)
-        problems.push(differs(name, right, more, 'in the service, but not on the name server'));
-      if (less.length > 0)
-        problems.push(differs(name, right, less, 'on the name server, but not in the service'));
-    }
-  }
-  const present = new Set(configuration.keys.map(({ key }) => comparisonForm(key.name)));
-  for (const [name, item] of byName) {
-    const zone = scopeOf(item);
-    if (present.has(name) || zone === undefined) continue;
-    for (const { right, after } of await changesOf(name, item, zone))
-      if (after.length > 0)
-        gained.push(
-          `The key '${name}' is only in the service, and would gain the right to ${right} ${zonesText(after)}. To let it open nothing until the server is adopted, run: ${shellCommand('tsigil tsigkey grants', name, '--none')}`,
-        );
-  }
+  const service = serviceKeys(connection, server, configuration, items, access);
+  const { keys, problems, left } = await movingKeys(source.keys, service);
+  const gained = await gainsOf(configuration, service);
   const rows = access.matrix.rows.flatMap((row): Row[] => {
     const zones = row.zones.filter((zone) => !access.missing.includes(zone));
     if (!keys.has(row.key) || zones.length === 0) return [];
@@ -147,8 +82,116 @@ export async function planAdoption(
   return { keys: [...keys.values()], rows, problems, gained, left };
 }
 
-function differs(key: string, right: Right, zones: readonly string[], where: string): string {
-  return `The key '${key}' has the right to ${right} ${zonesText(zones)} ${where}.`;
+type Change = Pick<RightChange, 'right' | 'before' | 'after'>;
+
+/** The keys of the service, and what they may do in zones of a name server. */
+interface ServiceKeys {
+  readonly byName: ReadonlyMap<string, Item>;
+  /**
+   * Returns the name of the only zone of a key, an empty text for a key of the pool, and undefined
+   * for a key of another pool.
+   */
+  scopeOf(item: Item): string | undefined;
+  /** Returns the rights of a key before and after the adoption. `zone` is what `scopeOf` returns. */
+  changesOf(name: string, item: Item, zone: string): Promise<readonly Change[]>;
+}
+
+function serviceKeys(
+  connection: Connection,
+  server: AdoptedServer,
+  configuration: ServerConfiguration,
+  items: readonly Item[],
+  access: AccessPlan,
+): ServiceKeys {
+  const served = new Set(configuration.zones.map(({ name }) => name));
+  const zoneNames = new Map([...access.zoneIds].map(([name, id]) => [id, name]));
+  return {
+    byName: new Map(items.map((item) => [comparisonForm(String(item.name)), item])),
+    scopeOf({ scope, resource_id: id }) {
+      if (scope === 'ZONE') return zoneNames.get(String(id));
+      return id === server.pool_id ? '' : undefined;
+    },
+    async changesOf(name, item, zone) {
+      const path = `/v2/tsigkeys/${String(item.id)}/grants`;
+      const { grants } = await callFor(KEY_GRANTS, connection, 'GET', path);
+      return access
+        .changesOf(name, grants && grantsIn(grants))
+        .filter(({ right }) => server.rights.includes(right))
+        .map(({ right, before, after }) => ({
+          right,
+          before: before.filter((each) => !access.missing.includes(each)),
+          after: after.filter((each) => served.has(each) && (zone === '' || each === zone)),
+        }));
+    },
+  };
+}
+
+/** Returns the keys that move, what differs in the service, and the keys that stay. */
+async function movingKeys(
+  sources: KeySource['keys'],
+  { byName, scopeOf, changesOf }: ServiceKeys,
+): Promise<{ keys: Map<string, AdoptedKey>; problems: string[]; left: string[] }> {
+  const keys = new Map<string, AdoptedKey>();
+  const [problems, left]: [string[], string[]] = [[], []];
+  for (const { place, found } of sources) {
+    if (!('key' in found)) {
+      left.push(`${place}: ${'leftOut' in found ? found.leftOut : found.problem}`);
+      continue;
+    }
+    const key = canonicalKey(found.key);
+    const { name } = key;
+    const item = byName.get(name);
+    const zone = item && scopeOf(item);
+    if (item === undefined || zone === undefined) {
+      const twin = [...byName.values()].find((each) => each.secret === key.secret);
+      const also = twin === undefined ? '' : `, but its secret is that of '${String(twin.name)}'`;
+      const reason = item === undefined ? 'is not in the service' : 'belongs to another pool';
+      left.push(`${place}: the key '${name}' ${reason}${also}`);
+    } else if (!isSameKey(keyOf(item), key))
+      problems.push(
+        `The key '${name}' has another secret or algorithm at ${place} than in the service.`,
+      );
+    else if (!keys.has(name)) {
+      keys.set(name, { ...key, id: String(item.id) });
+      problems.push(...differencesIn(name, await changesOf(name, item, zone)));
+    }
+  }
+  return { keys, problems, left };
+}
+
+function differencesIn(name: string, changes: readonly Change[]): string[] {
+  return changes.flatMap(({ right, before, after }) => {
+    const more = after.filter((each) => !before.includes(each));
+    const less = before.filter((each) => !after.includes(each));
+    return [
+      ...differs(name, right, more, 'in the service, but not on the name server'),
+      ...differs(name, right, less, 'on the name server, but not in the service'),
+    ];
+  });
+}
+
+/** Returns what the keys that only the service has would open. */
+async function gainsOf(
+  configuration: ServerConfiguration,
+  { byName, scopeOf, changesOf }: ServiceKeys,
+): Promise<readonly string[]> {
+  const gains: string[] = [];
+  const present = new Set(configuration.keys.map(({ key }) => comparisonForm(key.name)));
+  for (const [name, item] of byName) {
+    const zone = scopeOf(item);
+    if (present.has(name) || zone === undefined) continue;
+    for (const { right, after } of await changesOf(name, item, zone))
+      if (after.length > 0)
+        gains.push(
+          `The key '${name}' is only in the service, and would gain the right to ${right} ${zonesText(after)}. To let it open nothing until the server is adopted, run: ${shellCommand('tsigil tsigkey grants', name, '--none')}`,
+        );
+  }
+  return gains;
+}
+
+function differs(key: string, right: Right, zones: readonly string[], where: string): string[] {
+  if (zones.length === 0) return [];
+  return [`The key '${key}' has the right to ${right} ${zonesText(zones)} ${where}.`];
 }
 
 /** A request to a name server, whose response must be the same before and after an edit. */
