@@ -88,41 +88,46 @@ async function takeStep(
   if (row.state === 'retired') return lookAtRetired(dependencies, row, observer);
   const rotation = await readRotation(dependencies, row);
   if (rotation === undefined) return false;
-  const { key } = rotation;
-  const facts = await factsOf(dependencies, rotation);
-  const step = nextStep(row, facts);
-  let [begun, retired, isStale] = [false, false, false];
+  const step = nextStep(row, await factsOf(dependencies, rotation));
   const context = { ...SERVICE, right: RETIRE_RIGHT };
+  const successor = { isStale: false };
   const went = await changeRow(dependencies, context, row, async (changes) => {
-    [begun, retired] = [false, step.retire];
     // Name servers were asked about this version of the successor.
     const current = await changes.get(tsigkey, rotation.successor.id);
-    isStale = current?.version !== rotation.successor.version;
-    if (isStale) return;
-    if (step.retire) {
-      await retireNow(changes, dependencies, rotation);
-      return;
-    }
-    const changed: Lifecycle = { ...row, ...step.row };
-    const now = changes.now();
-    await changes.put(lifecycle, {
-      ...changed,
-      due_at: dueAt(changed, now, dependencies),
-      updated_at: now,
-    });
-    // The successor signs NOTIFY from now on, or no longer.
-    if ((row.state === 'draining') !== (changed.state === 'draining')) changes.deliver(key);
-    if (row.state === 'spreading' && changed.state === 'switching')
-      changes.event(eventOf(rotation, 'verified'));
-    const { waiting_reason: reason, waiting_for: who } = changed;
-    begun = reason !== null && reason !== row.waiting_reason;
-    if (begun) changes.event(eventOf(rotation, 'waiting', { reason, who }));
+    successor.isStale = current?.version !== rotation.successor.version;
+    if (successor.isStale) return;
+    if (step.retire) await retireNow(changes, dependencies, rotation);
+    else await moveOn(changes, dependencies, rotation, { ...row, ...step.row });
   });
-  if (!went || isStale) return true;
-  if (begun && !step.retire)
-    observer.waiting(key, step.row.waiting_reason ?? '', step.row.waiting_for ?? []);
-  if (retired) observer.retired(key);
-  return !step.retire && step.row.state !== undefined && step.row.state !== row.state;
+  if (!went || successor.isStale) return true;
+  if (step.retire) {
+    observer.retired(rotation.key);
+    return false;
+  }
+  const { state, waiting_reason: reason, waiting_for: who } = { ...row, ...step.row };
+  if (reason !== null && reason !== row.waiting_reason)
+    observer.waiting(rotation.key, reason, who);
+  return state !== row.state;
+}
+
+/** Stores the row of a rotation after a step, and what follows from it. */
+async function moveOn(
+  changes: Changes,
+  dependencies: Dependencies,
+  rotation: Rotation,
+  changed: Lifecycle,
+): Promise<void> {
+  const { row, key } = rotation;
+  const now = changes.now();
+  const due = dueAt(changed, now, dependencies);
+  await changes.put(lifecycle, { ...changed, due_at: due, updated_at: now });
+  // The successor signs NOTIFY from now on, or no longer.
+  if ((row.state === 'draining') !== (changed.state === 'draining')) changes.deliver(key);
+  if (row.state === 'spreading' && changed.state === 'switching')
+    changes.event(eventOf(rotation, 'verified'));
+  const { waiting_reason: reason, waiting_for: who } = changed;
+  if (reason !== null && reason !== row.waiting_reason)
+    changes.event(eventOf(rotation, 'waiting', { reason, who }));
 }
 
 /** Reads what belongs to a rotation. Undefined if something of it was deleted meanwhile. */
