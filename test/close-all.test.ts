@@ -3,6 +3,7 @@ import { closeAll } from '../src/service.ts';
 
 test('closes everything in reverse order, even after a failure, and then throws the first failure', async () => {
   const closed: string[] = [];
+  const overdue = new AbortController().signal;
   const closers = [
     async () => void closed.push('database'),
     () => {
@@ -14,7 +15,7 @@ test('closes everything in reverse order, even after a failure, and then throws 
       await Promise.reject(new Error('first'));
     },
   ];
-  await expect(closeAll(closers)).rejects.toThrow('first');
+  await expect(closeAll(closers, overdue)).rejects.toThrow('first');
   expect(closed).toEqual(['server', 'authentication', 'database']);
-  await closeAll([]);
+  await closeAll([], overdue);
 });

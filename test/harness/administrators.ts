@@ -1,5 +1,5 @@
 import { startTestService, temporaryFolder, type TestService } from './service.ts';
-import type { ServiceDependencies } from '../../src/service.ts';
+import type { ServiceDependencies } from '../../src/service-parts.ts';
 
 /** A created token, as the API returns it. */
 export interface CreatedToken {

@@ -11,12 +11,9 @@ import type { ActionDependencies } from '../../src/domain/actions/action.ts';
 import { formatMasterKey, masterKeyOf } from '../../src/domain/encryption/master-key.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/http/metrics/metrics.ts';
-import {
-  BYTE_LIMITS,
-  liveSettings,
-  startService,
-  type ServiceDependencies,
-} from '../../src/service.ts';
+import { startService } from '../../src/service.ts';
+import type { ServiceDependencies } from '../../src/service-parts.ts';
+import { BYTE_LIMITS, liveSettings } from '../../src/service-settings.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';

@@ -1,0 +1,345 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { createFirstToken } from './auth/first-token.ts';
+import { openAuthentication, type Authentication } from './auth/methods.ts';
+import { createClock, systemTime } from './clock.ts';
+import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
+import type { Config } from './config/options.ts';
+import type { Encryption } from './domain/encryption/encryption-status.ts';
+import type { ServiceError } from './domain/model/errors.ts';
+import type { Clock } from './domain/model/ports.ts';
+import type { Dependencies, Rotations } from './domain/operations/change.ts';
+import { POLL_MS, type RotationObserver } from './domain/rotation/advance.ts';
+import { WINDOW_MS } from './domain/rotation/facts.ts';
+import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
+import type { LiveSettings } from './http/live-settings.ts';
+import { ENCRYPTION_GAUGES, ROTATION_GAUGES, TRAIL_GAUGES } from './http/metrics/metric-table.ts';
+import { addDatabaseGauges, createMetrics, createPassMetrics } from './http/metrics/metrics.ts';
+import type { Log } from './http/request-log.ts';
+import { createServer, type HttpServer } from './http/server.ts';
+import { serveAgents } from './nameservers/agents/serve-agents.ts';
+import { prepareDelivery, type RunningDelivery } from './nameservers/reconciler/delivery.ts';
+import {
+  BYTE_LIMITS,
+  insufficientRightsStatus,
+  type LastingDependencies,
+} from './service-settings.ts';
+import { openAudit } from './store/audit/open.ts';
+import { parseDatabase } from './store/databases.ts';
+import { openDelivery } from './store/delivery/delivery-status.ts';
+import { openDatabase } from './store/open-database.ts';
+import { openKeyring } from './store/open-keyring.ts';
+import { runRotations } from './store/rotations.ts';
+import { runEncryption } from './store/secrets/encryption.ts';
+import { runSessionCleanUp } from './store/sessions.ts';
+import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
+
+/** The dependencies of a service. Tests may replace the optional dependencies. */
+export interface ServiceDependencies {
+  readonly log: Log;
+  readonly again?: boolean;
+  readonly clock?: Clock;
+  readonly newId?: () => string;
+  readonly randomBytes?: (size: number) => Buffer;
+  /** How often a process reads the data keys that other processes changed. */
+  readonly encryptionIntervalMs?: number;
+  /** How often a process stores when tokens were last used. */
+  readonly tokenUseIntervalMs?: number;
+  readonly auditIntervalMs?: number;
+  /** How often sessions of the console that have ended are deleted. */
+  readonly sessionCleanUpMs?: number;
+  /** The folder of the built console. */
+  readonly consoleFolder?: string;
+  /** How often rotations of keys are looked at, and how long a use of a key counts as recent. */
+  readonly rotations?: Partial<Rotations> & { readonly intervalMs?: number };
+  readonly byteLimits?: Partial<typeof BYTE_LIMITS>;
+}
+
+/** What the parts of a service share. */
+export type Base = Awaited<ReturnType<typeof openBase>>;
+
+/** Opens the database, and updates its schema. */
+export async function openBase(config: Config, dependencies: ServiceDependencies) {
+  const { log } = dependencies;
+  const clock = dependencies.clock ?? createClock(undefined, undefined, reportClockStep(log));
+  const metrics = createMetrics(VERSION);
+  const secrets = openKeyring(config.database, config.encryption);
+  const observer = {
+    committed(writes: number, seconds: number) {
+      metrics.note('tsigil_database_commit_duration_seconds', seconds);
+      metrics.note('tsigil_database_writes_total', writes);
+    },
+    failed: ({ message, details }: ServiceError) => log.error({ err: details.cause }, message),
+  };
+  const { scanTimeoutSeconds } = config.api;
+  const opened = await openDatabase(config.database, config.databasePool, clock, {
+    secrets,
+    serving: { observer, scanTimeoutSeconds },
+  });
+  const { database, store, report } = opened;
+  return {
+    config,
+    dependencies,
+    log,
+    clock,
+    /** Follows the system clock also if it is set back. */
+    systemClock: dependencies.clock ?? systemTime,
+    metrics,
+    secrets,
+    database,
+    store,
+    report,
+    /** The id of this process. */
+    holder: randomUUID(),
+    /** The ids of the tokens that this process refuses although the database may contain them. */
+    revokedTokens: new Set<string>(),
+  };
+}
+
+/** Starts the job that loads the data keys which other processes change. */
+export function startEncryption({ log, clock, metrics, secrets, database, dependencies }: Base) {
+  const encryption = runEncryption({
+    ...secrets,
+    database,
+    now: clock,
+    failed: (err) => log.error({ err }, 'The encryption keys could not be updated'),
+    intervalMs: dependencies.encryptionIntervalMs,
+  });
+  addDatabaseGauges(metrics, () => encryption.status(), ENCRYPTION_GAUGES);
+  return encryption;
+}
+
+/** Starts the audit trail. `settings` returns the settings of now. */
+export function startAudit(base: Base, settings: () => Config['audit']) {
+  const { metrics } = base;
+  const audit = openAudit({
+    database: base.database,
+    keyring: base.secrets.keyring,
+    now: base.clock,
+    holder: base.holder,
+    settings,
+    log: base.log,
+    metrics: {
+      count: ({ outcome }) => metrics.note('tsigil_audit_records_total', 1, { outcome }),
+      repaired: () => metrics.note('tsigil_audit_repairs_total'),
+    },
+    intervalMs: base.dependencies.auditIntervalMs,
+  });
+  addDatabaseGauges(metrics, () => audit.running.state(), TRAIL_GAUGES);
+  return audit;
+}
+
+export type Audit = ReturnType<typeof startAudit>;
+
+/** Prepares the delivery of keys, which begins with `start`. */
+export function createDelivery(
+  { config, log, clock, metrics, database, store }: Base,
+  { recording }: Audit,
+): RunningDelivery {
+  const countPass = createPassMetrics(metrics);
+  return prepareDelivery({
+    serveAgents,
+    store,
+    log,
+    clock,
+    observe(result, seconds) {
+      countPass(result, seconds);
+      for (const entry of result.events) recording.recorded(entry);
+    },
+    ...openDelivery(database, store, clock),
+    nameServers: config.nameServers ?? [],
+  });
+}
+
+/** Returns what operations need, whatever the settings. */
+export function lastingDependencies(
+  { log, clock, store, revokedTokens, dependencies }: Base,
+  encryption: Encryption,
+  { trail, recording }: Audit,
+  { status, agents }: RunningDelivery,
+): LastingDependencies {
+  return {
+    store,
+    clock,
+    newId: dependencies.newId ?? randomUUID,
+    randomBytes: dependencies.randomBytes ?? randomBytes,
+    encryption,
+    audit: trail,
+    version: VERSION,
+    recording,
+    rotations: { windowMs: WINDOW_MS, pollMs: POLL_MS, ...dependencies.rotations },
+    delivery: status,
+    agents,
+    onTokenRevoked: (id) => revokedTokens.add(id),
+    warn: ({ type, id, requestId, message }) =>
+      log.warn(
+        {
+          collection: type.collection,
+          resource: id,
+          ...(requestId === undefined ? {} : { request_id: requestId }),
+        },
+        message,
+      ),
+  };
+}
+
+/** Starts the job that continues rotations of keys. `current` returns the dependencies of now. */
+export function startRotations(
+  { log, metrics, database, holder, dependencies }: Base,
+  current: () => Dependencies,
+) {
+  const rotations = runRotations({
+    database,
+    holder,
+    dependencies: current,
+    observer: rotationObserver(log),
+    failed: (err) => log.error({ err }, 'The rotations of keys could not be continued'),
+    intervalMs: dependencies.rotations?.intervalMs,
+  });
+  addDatabaseGauges(metrics, () => rotations.state(), ROTATION_GAUGES);
+  return rotations;
+}
+
+export function startSessionCleanUp({ config, log, systemClock, database, dependencies }: Base) {
+  return runSessionCleanUp({
+    database,
+    now: systemClock,
+    idleSeconds: config.console.idleSeconds,
+    failed: (err) => log.warn({ err }, 'Sessions that have ended stay stored'),
+    intervalMs: dependencies.sessionCleanUpMs,
+  });
+}
+
+export function startAuthentication(base: Base): Authentication {
+  const { config, log, metrics, store, systemClock, revokedTokens } = base;
+  const { enabled, idleSeconds } = config.console;
+  const forged = (fields: object, message: string) => {
+    metrics.note('tsigil_forged_credentials_total');
+    log.error(fields, message);
+  };
+  return openAuthentication(config.auth.method, config.adminToken, {
+    store,
+    clock: systemClock,
+    revokedTokens,
+    forgedToken: (id) => forged({ token: id }, FORGED),
+    sessions: enabled
+      ? { idleSeconds, forged: (id) => forged({ session: id }, FORGED_SESSION) }
+      : undefined,
+    tokenUses: { log, intervalMs: base.dependencies.tokenUseIntervalMs },
+    keystone: config.auth.keystone,
+    keystoneObserver: {
+      validated: (outcome, seconds) =>
+        metrics.note('tsigil_keystone_validation_duration_seconds', seconds, { outcome }),
+      cacheHit: (outcome) => metrics.note('tsigil_keystone_cache_hits_total', 1, { outcome }),
+    },
+  });
+}
+
+/** Creates the HTTP server, which does not listen yet. */
+export function openServer(
+  { config, log, metrics, database, dependencies }: Base,
+  settings: LiveSettings,
+  { authenticate, cachedCaller, noteUse, challenges }: Authentication,
+): HttpServer {
+  const { shared } = parseDatabase(config.database).kind;
+  const limits = connectionLimits(config, shared, readOpenFilesLimit());
+  if (limits.openFiles !== undefined) log.warn(limits, FEW_FILES);
+  const folder = dependencies.consoleFolder ?? CONSOLE_FOLDER;
+  return createServer({
+    ...config.api,
+    ...BYTE_LIMITS,
+    ...dependencies.byteLimits,
+    ...limits,
+    ...settings,
+    metrics,
+    log,
+    version: VERSION,
+    guides: GUIDES_URL,
+    authenticate,
+    known: cachedCaller,
+    noteUse,
+    webConsole: config.console.enabled
+      ? { folder, methods: config.auth.method, ...config.console }
+      : undefined,
+    databaseConnections: database.connections,
+    urls: { publicUrl: publicUrlOf(config), trustProxyHeaders: config.api.trustProxyHeaders },
+    errors: { insufficientRightsStatus: insufficientRightsStatus(config.auth), challenges },
+    tls: config.tls,
+  });
+}
+
+/** Returns the configured URL of the service without a trailing slash. */
+export function publicUrlOf({ publicUrl }: Config): string | undefined {
+  return publicUrl?.replace(/\/+$/, '');
+}
+
+/** Returns the URL of the first address. */
+export async function startListening({ config }: Base, { app }: HttpServer): Promise<string> {
+  const { host, port } = splitAddress(config.listen);
+  return listen(app, await listenAddresses(host), port);
+}
+
+/** Creates the first token, if the database contains none. Returns the file that contains it. */
+export async function createToken(
+  { config }: Base,
+  dependencies: Dependencies,
+): Promise<string | undefined> {
+  if (config.adminToken !== undefined || !config.auth.method.includes('tokens')) return undefined;
+  const { kind, location } = parseDatabase(config.database);
+  const file = join(kind.folder(location), 'admin.token');
+  return (await createFirstToken(dependencies, file)) ? file : undefined;
+}
+
+/** Warns if secrets cross a network in clear text, on the way to callers or to the database. */
+export async function warnAboutClearText({ config, log }: Base): Promise<void> {
+  if (!isLoopback(splitAddress(config.listen).host) && config.tls.cert === undefined)
+    log.warn({ listen: config.listen }, CLEAR_TO_CALLERS);
+  const { kind, location } = parseDatabase(config.database);
+  const link = await kind.linkTo(location);
+  if (link !== undefined && !link.encrypted && !isLoopback(link.host))
+    log.warn({ host: link.host }, CLEAR_TO_DATABASE);
+}
+
+function reportClockStep(log: Log): (reached: string, now: string) => void {
+  return (reached, now) =>
+    log.warn(
+      { reached, now },
+      'The system clock was set back. Timestamps follow the system clock, so newer resources may have older timestamps',
+    );
+}
+
+/** Logs and counts what the job of rotations finds. Keys are in the log by name, and in no metric. */
+function rotationObserver(log: Log): RotationObserver {
+  return {
+    waiting: ({ id, name }, reason, who) =>
+      log.warn({ tsigkey: id, name, reason, who }, 'The rotation of a key waits'),
+    retired: ({ id, name }) => log.info({ tsigkey: id, name }, 'Retired a key'),
+    usedAfterRetirement({ id, name, count, lastAt, addresses }) {
+      const details = { tsigkey: id, name, count, last_at: lastAt, addresses };
+      log.warn(details, USED_AFTER_RETIREMENT);
+    },
+    expiring: ({ id, name }, expiresAt, days) =>
+      log.warn(
+        { tsigkey: id, name, expires_at: expiresAt, days },
+        'A key should be replaced: POST /v2/tsigkeys/{id}/rotate',
+      ),
+  };
+}
+
+const USED_AFTER_RETIREMENT =
+  'A client uses a retired key. To make the key valid again: POST /v2/tsigkeys/{id}/restore';
+
+const FEW_FILES =
+  'The limit of open files allows fewer connections than api.maxConnections. Raise the limit (LimitNOFILE= in systemd, ulimit -n in a shell) or lower the setting.';
+
+const FORGED_SESSION =
+  'Refused a session of the console that another program stored or changed in the database. List all such sessions: tsigil encryption verify';
+
+const FORGED =
+  'Refused a token that another program stored or changed in the database. List all such tokens: tsigil encryption verify';
+
+const CLEAR_TO_CALLERS =
+  'Listening at a non-loopback address without TLS: secrets and tokens cross the network in clear text. Set tls.cert and tls.key.';
+
+const CLEAR_TO_DATABASE =
+  'The connection to PostgreSQL leaves this machine without TLS: secrets and tokens cross the network in clear text. Add sslmode=verify-full to the database URL.';
