@@ -7,7 +7,6 @@ import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { networksOf } from '../domain/text/networks.ts';
 import { prefersHtml } from './console.ts';
 import { isStatedAddress } from './connection/client-address.ts';
-import { currentVersionDocument, versionDocument } from './openapi/open-paths.ts';
 import { addDatabaseGauges, inTime, MAX_AGE_SECONDS, type Metrics } from './metrics/metrics.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { tokenOf } from './request/guard.ts';
@@ -92,6 +91,26 @@ export function addMetrics(
   ]);
 }
 
+/** The time of the last API change that affects callers. */
+const API_UPDATED = '2022-06-29T00:00:00Z';
+
+function currentVersion(base: string) {
+  const links = [
+    { rel: 'self', href: `${base}/v2` },
+    { rel: 'help', href: `${base}/docs` },
+  ];
+  return { id: 'v2.0', status: 'CURRENT', updated: API_UPDATED, links };
+}
+
+/**
+ * Returns the version document, which lists one API under two ids. Clients look for `v2`, and infer
+ * the available extensions from the minor number of the current version.
+ */
+function versionDocument(base: string): object {
+  const current = currentVersion(base);
+  return { versions: [{ ...current, id: 'v2', status: 'SUPPORTED' }, current] };
+}
+
 /**
  * Serves the version documents, at `/` instead of which a browser gets the console if there is one, and the
  * liveness and readiness probes without a token. The service is ready if `ping` resolves.
@@ -118,7 +137,7 @@ export function addProbes(
       handler: async (request, reply) =>
         reply
           .header('content-type', JSON_TYPE)
-          .send(JSON.stringify(currentVersionDocument(request.base))),
+          .send(JSON.stringify({ version: currentVersion(request.base) })),
     },
   ]);
   addRoutes(app, '/healthcheck', [

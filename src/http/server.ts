@@ -199,14 +199,8 @@ export function createServer(options: ServerOptions): HttpServer {
     addConsoleSessions(app, { ...options, ...webConsole, seconds });
   }
   addMetrics(app, metrics, { store: dependencies.store, ping });
-  const { version, guides, errors } = options;
-  const { defaultLimit, pendingStatus } = dependencies.settings;
-  addDocuments(
-    app,
-    { version, guides, defaultLimit, pendingStatus, errors },
-    options.urls.publicUrl,
-    consoleFiles !== undefined,
-  );
+  const { version, guides } = options;
+  addDocuments(app, { version, guides }, consoleFiles !== undefined);
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);
   const actions = { ...options, runLongWork: createLongWork(), sendLines: createLineSender() };
   addActions(app, ACTIONS, actions);

@@ -4,7 +4,6 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERRORS } from '../../src/domain/model/errors.ts';
-import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { tsigil } from './run.ts';
@@ -139,10 +138,14 @@ describe('a refusal at a terminal', () => {
   }
 
   test.each([
-    ...Object.values(ERRORS).flatMap(({ status, message, example }) => {
-      const about = example?.(tsigkey);
-      return [[status, (message as (of: unknown) => string)(about)] as const];
-    }),
+    [
+      409,
+      ERRORS.key_is_referenced.message({
+        what: "The key 'k' cannot be deleted",
+        named: 'it',
+        line: { nameServer: 'ns1', place: '/etc/bind/named.conf:12' },
+      }),
+    ],
     [409, "The key 'k' cannot be retired yet. To retire it, use the header 'Tsigil-Force: true'"],
     [
       400,

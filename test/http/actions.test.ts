@@ -16,7 +16,7 @@ import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import {
   examplesOf,
   expectDocumented,
-  expectPromised,
+  expectDocumentedError,
   KNOWN_STRANGER,
   operationAt,
   readDocument,
@@ -161,7 +161,7 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
 
   test('4xx responses are as documented', async () => {
     const powerless = await clientFor(service, ['stranger']);
-    expectPromised(
+    expectDocumentedError(
       api,
       path,
       method,
@@ -171,14 +171,14 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
     const denied = await powerless.call(method, url, body && {});
     if (right === undefined) expect(denied.status).toBe(path.includes('{id}') ? 404 : 200);
     else {
-      expectPromised(api, path, method, denied, 'access_denied');
+      expectDocumentedError(api, path, method, denied, 'access_denied');
       expect(denied.body.message).toContain(right);
     }
     const hasPut = ACTIONS.some((each) => each.path === path && each.method === 'PUT');
     const other = await service.call(hasPut ? 'PATCH' : 'PUT', url);
-    expectPromised(api, path, method, other, 'method_not_allowed');
+    expectDocumentedError(api, path, method, other, 'method_not_allowed');
     if (path.includes('{id}'))
-      expectPromised(
+      expectDocumentedError(
         api,
         path,
         method,
@@ -192,7 +192,7 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
       ['invalid_json', '{"a":', 'application/json'],
       ['unsupported_content_type', '{}', 'text/plain'],
     ] as const) {
-      expectPromised(
+      expectDocumentedError(
         api,
         path,
         method,

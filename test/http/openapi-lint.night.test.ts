@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { describe, expect, test } from 'vitest';
-import { readDocument } from '../harness/description.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { startTestService } from '../harness/service.ts';
 import { isMet } from '../harness/tools.ts';
 
@@ -22,32 +21,25 @@ const hasSpectral = isMet(() => existsSync(join(SPECTRAL, 'node_modules')), {
   command: 'npm ci --prefix .ci/spectral --ignore-scripts',
 });
 
-async function readText(compatibility: string): Promise<string> {
-  const service = await startTestService({ TSIGIL_COMPATIBILITY: compatibility });
-  const document = await readDocument(service);
-  await service.close();
-  return JSON.stringify(document);
-}
+let source: string;
+beforeAll(async () => {
+  source = (await (await startTestService()).get('/openapi.json')).text;
+});
 
-describe.each(['none', 'designate'])('/openapi.json with compatibility: %s', (compatibility) => {
-  test("meets all of Redocly's rules in recommended-strict", async () => {
-    const problems = await lintFromString({
-      source: await readText(compatibility),
-      absoluteRef: 'openapi.json',
-      config: await createConfig({ extends: ['recommended-strict'] }),
-    });
-    expect(
-      problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
-    ).toEqual([]);
-  });
+test("/openapi.json meets all of Redocly's rules in recommended-strict", async () => {
+  const config = await createConfig({ extends: ['recommended-strict'] });
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+  expect(
+    problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+  ).toEqual([]);
+});
 
-  test.runIf(hasSpectral)("meets all of Spectral's recommended rules for OpenAPI", async () => {
-    const require = createRequire(join(SPECTRAL, 'package.json'));
-    const core = require('@stoplight/spectral-core') as { Spectral: new () => Spectral };
-    const { oas } = require('@stoplight/spectral-rulesets') as { oas: object };
-    const linter = new core.Spectral();
-    linter.setRuleset({ extends: [[oas, 'recommended']] });
-    const problems = await linter.run(await readText(compatibility));
-    expect(problems.map(({ code, message, path }) => [code, message, path.join('/')])).toEqual([]);
-  });
+test.runIf(hasSpectral)("/openapi.json meets all of Spectral's recommended rules", async () => {
+  const require = createRequire(join(SPECTRAL, 'package.json'));
+  const core = require('@stoplight/spectral-core') as { Spectral: new () => Spectral };
+  const { oas } = require('@stoplight/spectral-rulesets') as { oas: object };
+  const linter = new core.Spectral();
+  linter.setRuleset({ extends: [[oas, 'recommended']] });
+  const problems = await linter.run(source);
+  expect(problems.map(({ code, message, path }) => [code, message, path.join('/')])).toEqual([]);
 });

@@ -1,13 +1,11 @@
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
-import { typeOf } from '../../src/domain/model/errors.ts';
-import { ERROR_CODES } from '../harness/errors.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
-import { DOCUMENTED_METHODS, resolve } from '../harness/description.ts';
+import { DOCUMENTED_METHODS, readDocument, resolve } from '../harness/description.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createServer } from '../../src/http/server.ts';
+import { GUIDES_URL } from '../../src/version.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';
 import { serverDependenciesOn } from '../harness/dependencies.ts';
@@ -17,25 +15,16 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
+import { sendRequest } from '../harness/wire.ts';
 
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
 let service: TestService;
 let api: ApiDocument;
 beforeAll(async () => {
-  service = await startTestService({ TSIGIL_TSIGKEYS_STRICT: 'true' });
+  service = await startTestService();
   api = await readDocument(service);
 });
-
-async function readDocument(
-  { get }: TestService,
-  headers: Record<string, string> = {},
-): Promise<ApiDocument> {
-  return (await get('/openapi.json', headers)).body as ApiDocument;
-}
-
-/** Errors of the sessions of the console, which are no part of the API. */
-const OF_THE_CONSOLE = ['sign_in_again'];
 
 describe('the OpenAPI document', () => {
   test('200 with the media type of JSON, without a token', async () => {
@@ -74,43 +63,43 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('lists every error type', () => {
-    const text = JSON.stringify(api);
-    const types = ERROR_CODES.flatMap((code) =>
-      RESOURCE_TYPES.map(({ noun }) => typeOf(code).replace('{noun}', noun)),
-    );
-    const neverDoubled = RESOURCE_TYPES.filter(
-      ({ operations }) => !operations.includes('create'),
-    ).map(({ noun }) => `duplicate_${noun}`);
-    expect(
-      types.filter(
-        (type) =>
-          ![`"${type}"`, `type \`${type}\``].some((mention) => text.includes(mention)) &&
-          !neverDoubled.includes(type) &&
-          !OF_THE_CONSOLE.includes(type),
-      ),
-    ).toEqual([]);
-  });
-
-  test('contains the base URL of the request', async () => {
-    const other = await startTestService({ TSIGIL_PUBLIC_URL: 'https://dns.example/api/' });
-    const text = (await other.get('/openapi.json')).text;
-    await other.close();
-    expect((JSON.parse(text) as ApiDocument).servers).toEqual([{ url: 'https://dns.example/api' }]);
-    expect(text).not.toContain('127.0.0.1');
-    expect(api.servers).toEqual([{ url: service.url }]);
-    const local = await readDocument({
-      ...service,
-      get: (path, headers) => service.with('').get(path, headers),
+  test('is the same for all settings but the URL of the service', async () => {
+    const other = await startTestService({
+      TSIGIL_PUBLIC_URL: 'https://dns.example/a&b/',
+      TSIGIL_API_DEFAULT_LIMIT: '7',
+      TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',
+      TSIGIL_COMPATIBILITY: 'designate',
     });
-    expect(local).toEqual(api);
-  });
-
-  test('depends on the settings that affect responses', async () => {
-    const other = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '7' });
     const document = await readDocument(other);
     await other.close();
-    expect(document.components.parameters.limit?.schema).toMatchObject({ default: 7 });
+    expect(document).toEqual({ ...api, servers: [{ url: 'https://dns.example/a&b' }] });
+  });
+
+  test.each(['dns.example', 'dns.example:8080', '[2001:db8::1]:9001', 'a_b.example', '127.0.0.1'])(
+    'has the URL for Host: %s',
+    async (host) => {
+      const { status, body } = await sendRequest(service.url, [
+        'GET /openapi.json HTTP/1.1',
+        `Host: ${host}`,
+      ]);
+      expect(status).toBe(200);
+      expect(JSON.parse(body)).toEqual({ ...api, servers: [{ url: `http://${host}` }] });
+    },
+  );
+});
+
+describe('/docs', () => {
+  test('200 without a token, with links to the description, the console and the guides, and no script', async () => {
+    const { status, headers, text } = await service.with('').get('/docs');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=UTF-8');
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; /);
+    expect([...text.matchAll(/href="([^"]*)"/g)].map(([, target]) => target)).toEqual([
+      'openapi.json',
+      'console/',
+      GUIDES_URL,
+    ]);
+    expect(text).not.toContain('<script');
   });
 });
 

@@ -45,8 +45,8 @@ export interface ActionFile {
 
 export interface ActionFiles {
   readonly description: string;
-  /** Returns examples of every variant of the file, by name. */
-  examples(): Examples<ActionFile>;
+  /** The extensions of the names of all files. */
+  readonly extensions: readonly string[];
 }
 
 /**

@@ -50,16 +50,7 @@ export const keyExport = defineAction({
   },
   file: {
     description: 'The exported key as a text file.',
-    examples() {
-      const { name, algorithm, secret } = tsigkey.fields;
-      const key = { name: name.example, algorithm: algorithm.example, secret: secret.example };
-      return Object.fromEntries(
-        Object.entries(EXPORT_FORMATS).map(([format, { consumer }]) => [
-          format,
-          { summary: `For ${consumer}.`, value: exportKey(format, key) },
-        ]),
-      );
-    },
+    extensions: Object.values(EXPORT_FORMATS).map(({ extension }) => extension),
   },
   async run({ dependencies, context, id, parameters }) {
     requireShown(dependencies, context.caller, tsigkey);

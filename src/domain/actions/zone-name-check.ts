@@ -101,7 +101,12 @@ const REQUEST = object({
 
 const CHECKS: readonly NameCheck[] = [
   { name: 'example.com.', allowed: true, rule: null, message: null },
-  checkName('com', 'com', { any: false, has: () => false }, 'last-label'),
+  {
+    name: 'com',
+    allowed: false,
+    rule: 'more_than_one_label',
+    message: 'More than one label is required. A zone name must be below a top-level domain.',
+  },
 ];
 
 export const NAMES_BODY: ActionBody<ValueOf<typeof REQUEST>> = {

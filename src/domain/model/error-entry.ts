@@ -47,13 +47,6 @@ export interface ErrorEntry<About> {
   message(about: About): string;
   /** Returns the resource type in `about`, for a `type` that has `{noun}`. */
   typeIn?(about: About): Named;
-  /**
-   * Returns an example of `about` for requests on `type`, for the OpenAPI document. Absent if the
-   * message is constant.
-   */
-  example?(type: Named): About;
-  /** The details of the example, in addition to its message. */
-  readonly exampleDetails?: ErrorDetails;
 }
 
 /** Returns an entry of the error table unchanged, so that the compiler checks its type. */

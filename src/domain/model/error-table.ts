@@ -1,14 +1,12 @@
 import {
   entry,
-  EXAMPLE_ID,
   type Duplicate,
   type InUse,
   type Invalid,
   type Named,
   type RequestLimit,
 } from './error-entry.ts';
-import { commonSortKeys, MAX_LIMIT } from './settings.ts';
-import { zoneNameMessage, type ZoneNameRefusal } from './zone-name-refusal.ts';
+import { zoneNameMessage } from './zone-name-refusal.ts';
 
 const asItIs = (text: string) => text;
 
@@ -36,14 +34,11 @@ export const ERRORS = {
     when: 'The token is valid, but none of its roles has the right that the request requires.',
     message: ({ right, roles }: { readonly right: string; readonly roles: readonly string[] }) =>
       `Access denied: the right '${right}' needs ${rolesText(roles)}`,
-    example: ({ collection }) => ({ right: `${collection}:list`, roles: ['admin', 'auditor'] }),
   }),
   agent_conflict: entry({
     status: 409,
     when: 'Another agent holds the lease of the name server, or a later pass has begun. The error also occurs if delivery is paused, or if the service itself delivers the keys.',
     message: asItIs,
-    example: () =>
-      "'ns1.example.org' holds the lease of the name server. Stop that agent, or wait until the lease expires",
   }),
   address_denied: entry({
     status: 403,
@@ -54,8 +49,6 @@ export const ERRORS = {
     status: 400,
     when: 'The URL or the `Host` header is malformed, or a list filter is unknown or repeated. The error also occurs if the body length differs from `Content-Length`.',
     message: asItIs,
-    example: () =>
-      'The Host header is not valid. Send a host name or an IP address, with an optional port.',
   }),
   duplicate: entry({
     status: 409,
@@ -64,17 +57,12 @@ export const ERRORS = {
     message: ({ type, place }: Duplicate) =>
       `Duplicate ${type.title}${place === undefined ? '' : `: ${place}`}`,
     typeIn: ({ type }) => type,
-    example: (type) => ({
-      type,
-      place: `the name belongs to 'example' with the id ${EXAMPLE_ID}`,
-    }),
   }),
   empty_request_body: entry({
     status: 400,
     when: 'The request has no body, or the body is `null`.',
     message: (state: 'absent' | 'null') =>
       `The request ${state === 'null' ? 'body is null' : 'has no body'}. Send a JSON object.`,
-    example: () => 'absent',
   }),
   forbidden: entry({
     status: 403,
@@ -102,13 +90,11 @@ export const ERRORS = {
     status: 400,
     when: 'The body is not JSON in UTF-8, or one of its objects has two members of the same name.',
     message: (fault: string) => `The request body ${fault}`,
-    example: () => 'is not valid JSON',
   }),
   invalid_limit: entry({
     status: 400,
     when: '`limit` is neither a positive whole number nor `max`, or is repeated.',
     message: (most: number) => `limit should be an integer between 1 and ${most}`,
-    example: () => MAX_LIMIT,
   }),
   invalid_marker: entry({
     status: 400,
@@ -120,19 +106,6 @@ export const ERRORS = {
     when: 'Members of the body are missing, unknown or invalid. `errors` lists the problems.',
     message: (about: string | Invalid) =>
       typeof about === 'string' ? about : `Invalid ${about.what}: ${about.messages.join('; ')}`,
-    example: ({ title }) => ({
-      what: title,
-      messages: ["'id' is set by the service and cannot be given"],
-    }),
-    exampleDetails: {
-      problems: [
-        {
-          path: ['id'],
-          message: "'id' is set by the service and cannot be given",
-          validator: 'readOnly',
-        },
-      ],
-    },
   }),
   invalid_operation: entry({
     status: 400,
@@ -143,8 +116,6 @@ export const ERRORS = {
       if (reason === 'default') return 'The default pool cannot be deleted';
       return `The pool has ${reason.what} and cannot be deleted. Delete the ${reason.what} first${named(reason.names)}`;
     },
-    example: ({ collection }): 'tokens' | InUse =>
-      collection === 'tokens' ? 'tokens' : { what: 'zones', names: ['example.com.'] },
   }),
   invalid_sort_dir: entry({
     status: 400,
@@ -155,59 +126,46 @@ export const ERRORS = {
     status: 400,
     when: '`sort_key` is not a sort key of the list.',
     message: (keys: readonly string[]) => `sort_key should be one of ${keys.join(', ')}`,
-    example: (type) => [...commonSortKeys(type), ...Object.keys(type.sortKeys ?? {})],
   }),
   invalid_tsigkey: entry({
     status: 400,
     when: '`tsigkeys.requireResource` is set, and `resource_id` is not the id of an existing pool (scope `POOL`) or zone (scope `ZONE`).',
     message: ({ id, noun, scope }: Readonly<Record<'id' | 'noun' | 'scope', string>>) =>
       `The resource_id '${id}' is not the id of an existing ${noun}, which the scope ${scope} requires`,
-    example: () => ({ id: EXAMPLE_ID, noun: 'pool', scope: 'POOL' }),
   }),
   invalid_uuid: entry({
     status: 400,
     when: 'The id in the path is not a UUID.',
     message: ({ noun, text }: { readonly noun: string; readonly text: string }) =>
       `Invalid UUID ${noun}_id: ${text}`,
-    example: ({ noun }) => ({ noun, text: 'example' }),
   }),
   invalid_zone_name: entry({
     status: 400,
     when: 'The name has only one label, or the TLD entries do not allow it. The message states which names the TLD entries allow.',
     message: zoneNameMessage,
-    example: (): ZoneNameRefusal => ({
-      rule: 'tld_entry',
-      suffixes: ['net'],
-      tldRule: 'last-label',
-    }),
   }),
   last_administrator: entry({
     status: 409,
     when: 'The token is the last valid token with the role `admin`, and neither `adminToken` nor Keystone gives administrators access.',
     message: (name: string) =>
       `Token '${name}' is the last valid administrator token. Create another token with the role admin first.`,
-    example: () => 'admin',
   }),
   marker_not_found: entry({
     status: 400,
     when: 'The resource with the id in `marker` does not exist.',
     message: ({ id, title }: { readonly id: string; readonly title: string }) =>
       `marker ${id} is not the id of an existing ${title}`,
-    example: ({ title }) => ({ id: EXAMPLE_ID, title }),
   }),
   rotation_in_progress: entry({
     status: 409,
     when: 'The service is still encrypting secrets with the data key of the last rotation.',
     message: asItIs,
-    example: () =>
-      'The service is still encrypting 12 secrets with data key 3. Repeat the request when GET /v2/encryption shows one data key',
   }),
   method_not_allowed: entry({
     status: 405,
     when: 'The path does not support this method. The header `Allow` lists the methods of the path.',
     message: ({ method, allow }: { readonly method: string; readonly allow: string }) =>
       `The method ${method} is not allowed here. Use: ${allow}`,
-    example: () => ({ method: 'PUT', allow: 'GET, HEAD, POST, OPTIONS' }),
   }),
   missing_project_id: entry({
     status: 401,
@@ -222,16 +180,12 @@ export const ERRORS = {
       id === undefined
         ? 'pool_id and the attribute pool_id name different pools'
         : `Pool '${id}' does not exist`,
-    example: () => ({ id: EXAMPLE_ID }),
   }),
   not_exportable: entry({
     status: 409,
     when: 'The program that reads the format cannot use the key. The name is not a domain name, the secret is not base64, or the algorithm is not supported.',
     message: (problems: readonly string[]) =>
       `The key cannot be exported in this format: ${problems.join('; ')}`,
-    example: () => [
-      'dig cannot use hmac-md5. Use one of: hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512',
-    ],
   }),
   not_found: entry({
     status: 404,
@@ -244,26 +198,22 @@ export const ERRORS = {
     when: 'The change moves a key away from zones that its grants name.',
     message: (names: readonly string[]) =>
       `The grants of the key name zones outside the new scope${named(names)}. Change the grants first: PUT /v2/tsigkeys/{id}/grants`,
-    example: () => ['example.com.'],
   }),
   outside_limits: entry({
     status: 403,
     when: 'The limits of the token (`pools`, `zones`, `keys` and `nameservers`) do not include the resource or the right.',
     message: (what: string) => `The limits of the token do not include ${what}`,
-    example: ({ collection }) => `the right '${collection}:create'`,
   }),
   over_quota: entry({
     status: 413,
     when: 'The project has reached its quota of these resources.',
     message: (collection: string) => `Quota exceeded for ${collection}.`,
-    example: () => 'zones',
   }),
   precondition_failed: entry({
     status: 412,
     when: 'The resource was changed after the revision that the request expects.',
     message: (changedAt: string | undefined) =>
       `The resource ${changedAt === undefined ? 'has changed since' : `was last changed at ${changedAt}, which is not`} the revision that the request expects. Get the resource, and repeat the change`,
-    example: () => '2026-02-01T08:30:00.654321',
   }),
   request_header_fields_too_large: entry({
     status: 431,
@@ -274,7 +224,6 @@ export const ERRORS = {
     status: 408,
     when: 'The complete request did not arrive within `api.requestTimeoutSeconds`.',
     message: asItIs,
-    example: () => 'The request did not arrive in time. Send it again.',
   }),
   request_too_large: entry({
     status: 413,
@@ -288,7 +237,6 @@ export const ERRORS = {
     when: 'No resource has this id.',
     message: ({ title }: Named) => `Could not find ${title}`,
     typeIn: (type) => type,
-    example: (type) => type,
   }),
   sign_in_again: entry({
     status: 403,
@@ -310,8 +258,6 @@ export const ERRORS = {
       const { perSecond, anonymous = false } = about;
       return `Too many requests${anonymous ? ' without a valid token from this address' : ''}: the limit is ${perSecond} per second`;
     },
-    example: (): RequestLimit => ({ perSecond: 10 }),
-    exampleDetails: { retryAfterSeconds: 1 },
   }),
   unauthenticated: entry({
     status: 401,
@@ -324,8 +270,6 @@ export const ERRORS = {
     type: 'service_unavailable',
     when: 'The database does not respond, or the service is stopping or busy with other requests. `Retry-After` states how long to wait. Nothing was changed, unless the database failed during the commit of a change.',
     message: asItIs,
-    example: () => 'The database cannot be used: the disk is full',
-    exampleDetails: { retryAfterSeconds: 5 },
   }),
   unreadable_secret: entry({
     status: 503,
@@ -350,11 +294,6 @@ export const ERRORS = {
       line === undefined
         ? `${what}: the configuration of a name server names ${named}. Ask the operator of the name servers to remove it there first`
         : `${what}: the configuration of the name server '${line.nameServer}' names ${named} (${line.place}). Remove it there first. To cut the key off there now, repeat this by force, with the header 'Tsigil-Force: true'`,
-    example: () => ({
-      what: "The key 'transfer' cannot be deleted",
-      named: 'it',
-      line: { nameServer: 'ns1', place: '/etc/bind/named.conf:12' },
-    }),
   }),
   reserved_name: entry({
     status: 409,
@@ -363,21 +302,17 @@ export const ERRORS = {
       kind === 'handle'
         ? `The name '${name}' is the handle of keys that have replaced each other, by which programs find the newest. Use another name, or delete these keys first; the filter 'lineage' lists them`
         : `The name '${name}' belongs to a retired key. Restore that key, use another name, or wait until its secret is destroyed`,
-    example: () => ({ name: 'transfer-key', kind: 'handle' as const }),
   }),
   rotation_state: entry({
     status: 409,
     when: 'The key is in another state of its rotation, or the step would break a client. The message says what to do.',
     message: asItIs,
-    example: () =>
-      "The key 'transfer-key' already has the successor 'transfer-key-r2' with the id 3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61",
   }),
   zone_has_sub_zone: entry({
     status: 400,
     when: 'Other zones exist below the zone.',
     message: (names: readonly string[]) =>
       `The zone has subzones. Delete them first${named(names)}`,
-    example: () => ['sub.example.com.'],
   }),
 };
 

@@ -1,4 +1,4 @@
-import type { ErrorDetails, ErrorEntry, Named, Problem } from './error-entry.ts';
+import type { ErrorDetails, ErrorEntry, Problem } from './error-entry.ts';
 import { ERRORS, type About, type ErrorCode } from './error-table.ts';
 import { firstOf } from '../text/first-of.ts';
 import { withoutTokens } from '../text/token-form.ts';
@@ -49,14 +49,6 @@ export class ServiceError extends Error {
         ? details
         : { ...details, problems: details.problems.map(problemWithoutTokens) };
   }
-}
-
-/** Returns an example of the error with this code for requests on resources of `type`. */
-export function exampleError(code: ErrorCode, type: Named): ServiceError {
-  const entry: ErrorEntry<unknown> = ERRORS[code];
-  return new ServiceError(
-    ...([code, entry.example?.(type), entry.exampleDetails] as ErrorArguments),
-  ); // safe: an entry's example has the values that the entry's message requires
 }
 
 const MAX_PROBLEMS = 50;

@@ -59,8 +59,6 @@ export interface Field<T = unknown> extends Kind<T> {
   /** The purpose of the field, in a sentence. */
   readonly description: string;
   readonly example: T;
-  /** A second example, for fields that must differ between two resources. */
-  readonly otherExample?: T;
   /** On creation: `required`, or the default. `admit` may set the value later. */
   readonly onCreate: 'required' | { readonly default: T | undefined };
   /** True for values that must not appear in logs, tables or errors. */

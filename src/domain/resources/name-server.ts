@@ -19,7 +19,6 @@ const fields = defineFields({
     description:
       'The name of the name server in commands, logs and metrics. The name must be unique.',
     example: 'ns1',
-    otherExample: 'ns2',
     onCreate: 'required',
   },
   pool_id: {

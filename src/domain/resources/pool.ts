@@ -53,7 +53,6 @@ export const pool = defineResource({
       ...line(50),
       description: 'The name of the pool. The name must be unique.',
       example: 'anycast',
-      otherExample: 'unicast',
       onCreate: 'required',
     },
     description: note('A note about the pool.', 'Name servers on the anycast network'),

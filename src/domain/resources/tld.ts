@@ -36,7 +36,6 @@ export const tld = defineResource({
       description:
         'The domain, in its original spelling and without a trailing dot. The domain must be unique, ignoring case.',
       example: 'com',
-      otherExample: 'org',
       onCreate: 'required',
     },
     description: note('A note about the entry.', 'Commercial'),

@@ -59,7 +59,6 @@ const fields = defineFields({
     description:
       'The name of the person or program that uses the token. The name must be unique. The log shows the name for every request with the token.',
     example: 'terraform',
-    otherExample: 'dashboard',
     onCreate: 'required',
   },
   roles: {

@@ -72,7 +72,6 @@ const fields = defineFields({
     description:
       'The key name, in its original spelling. The name must be unique, ignoring case and one trailing dot.',
     example: 'transfer-key',
-    otherExample: 'update-key',
     onCreate: 'required',
   },
   algorithm: {

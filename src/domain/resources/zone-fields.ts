@@ -124,7 +124,6 @@ export const zoneFields = defineFields({
     description:
       'The domain name, in its original spelling and with a trailing dot. The name must be unique in the pool, ignoring case.',
     example: 'example.com.',
-    otherExample: 'example.org.',
     onCreate: 'required',
     set: 'once',
   },

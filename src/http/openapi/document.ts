@@ -6,11 +6,8 @@ import type { JsonSchema } from '../../domain/model/field.ts';
  */
 export interface ApiDocument {
   readonly openapi: string;
-  readonly info: {
-    readonly title: string;
-    readonly version: string;
-    readonly description: string;
-    readonly contact: { readonly name: string; readonly url: string };
+  readonly info: Readonly<Record<'title' | 'version' | 'description', string>> & {
+    readonly contact: { readonly name: string };
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly { readonly url: string }[];
@@ -19,28 +16,19 @@ export interface ApiDocument {
     /** The title of the tag for people, which documentation tools read. */
     readonly 'x-displayName': string;
     readonly description: string;
-    readonly externalDocs?: ExternalDocs;
+    readonly externalDocs?: { readonly description: string; readonly url: string };
   }[];
   readonly paths: Paths;
-  readonly components: Components;
-}
-
-export interface ExternalDocs {
-  readonly description: string;
-  readonly url: string;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly parameters: Readonly<Record<string, ParameterObject>>;
+    readonly headers: Readonly<Record<string, HeaderObject>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+    readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  };
 }
 
 export type OrReference<T> = T | { readonly $ref: string };
-
-export interface Components {
-  readonly schemas: Readonly<Record<string, JsonSchema>>;
-  readonly parameters: Readonly<Record<string, ParameterObject>>;
-  readonly headers: Readonly<Record<string, HeaderObject>>;
-  readonly responses: Readonly<Record<string, ResponseObject>>;
-  readonly securitySchemes: Readonly<
-    Record<string, { readonly description: string } & Readonly<Record<string, unknown>>>
-  >;
-}
 
 /** Paths by their templates, such as `/v2/tlds/{id}`. */
 export type Paths = Readonly<Record<string, PathItem>>;
@@ -81,13 +69,11 @@ export interface ResponseObject {
   readonly content?: Content;
 }
 
+/** Bodies by their media types. */
 export type Content = Readonly<
   Record<string, { readonly schema: JsonSchema; readonly examples?: Examples }>
 >;
 
-export type Examples = Readonly<Record<string, Example>>;
-
-export interface Example<T = unknown> {
-  readonly summary: string;
-  readonly value: T;
-}
+export type Examples = Readonly<
+  Record<string, { readonly summary: string; readonly value: unknown }>
+>;

@@ -1,23 +1,16 @@
+import type { Action, ActionGroup } from '../../domain/actions/action.ts';
 import { BRANDS } from '../../domain/brands/brands.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
-import type { ApiDocument, Paths } from './document.ts';
-import type { ActionGroup } from '../../domain/actions/action.ts';
-import { OPEN_TAG } from './open-paths.ts';
-import { collectionPaths } from './operations.ts';
-import { sharedParameters } from './parameters.ts';
-import { describeHeaders, sharedResponses, type ApiSettings } from './responses.ts';
-import { ERROR_SCHEMAS, resourceSchemas } from './schemas.ts';
 import { capitalised } from '../../domain/text/capitalised.ts';
+import type { ApiDocument } from './document.ts';
+import { OPEN_TAG, openPaths } from './open-paths.ts';
+import { actionPaths, collectionPaths } from './operations.ts';
+import { SHARED_PARAMETERS } from './parameters.ts';
+import { HEADERS, sharedResponses } from './responses.ts';
+import { ERROR_SCHEMA, resourceSchemas, withDefaultsInWords } from './schemas.ts';
 
-/** The parts of the document that do not describe collections. */
-export interface Further {
-  readonly paths: Paths;
-  readonly schemas: Readonly<Record<string, JsonSchema>>;
-  /** The groups of operations that do not belong to a collection. */
-  readonly groups?: readonly ActionGroup[];
-}
-
+/** The guides about groups of operations. */
 const GUIDES: Readonly<Record<string, readonly [file: string, title: string]>> = {
   tsigkeys: ['keys.md', 'Export, import and verify TSIG keys'],
   nameservers: ['delivery.md', 'Delivery of keys'],
@@ -38,54 +31,47 @@ Besides keys, Tsigil stores the name servers, the pools that they form, the zone
 
 Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`. \`Accept\` selects another type only where an operation lists it. Every path with \`GET\` also supports \`HEAD\`. Every path supports \`OPTIONS\`, whose response lists the methods. Slashes at the end of a path are ignored.
 
-A path that does not exist returns 404 with the type \`not_found\`.
+A path that does not exist returns 404 with the type \`not_found\`. The response for each status of an error lists all types of errors with this status; an operation lists those of its own.
 
-The service checks rights before it reads a body or looks for a resource. A caller who lacks the right therefore cannot find out whether a resource exists.`;
+The service checks rights before it reads a body or looks for a resource. A caller who lacks the right therefore cannot find out whether a resource exists. With the setting \`auth.insufficientRightsStatus: 403\`, such a request gets 403 with the type \`forbidden\` instead of 401 with the type \`access_denied\`.`;
 
-/**
- * Returns the API description as an OpenAPI 3.1 document. It describes the collections of `types`,
- * which must not be empty, and the given `paths` with their `schemas`.
- */
-export function describeApi(
-  settings: ApiSettings,
-  types: readonly [ResourceType, ...ResourceType[]],
-  { paths, schemas, groups = [] }: Further,
-): ApiDocument {
-  const [first] = types;
+/** What the document is about. */
+export interface Described {
+  readonly version: string;
+  /** The URL of the folder with the guides. */
+  readonly guides: string;
+  readonly types: readonly ResourceType[];
+  readonly actions: readonly Action[];
+}
+
+/** Returns the description of the API, which is the same for every host and all settings. */
+export function describeApi(described: Described): Omit<ApiDocument, 'servers'> {
+  const { version, guides, types, actions } = described;
+  const groups = [...new Set(actions.flatMap(({ group }) => group ?? []))];
   return {
     openapi: '3.1.1',
     info: {
       title: 'Tsigil',
-      version: settings.version,
+      version,
       description: DESCRIPTION,
-      contact: { name: 'The operator of this service', url: `${settings.base}/docs` },
+      contact: { name: 'The operator of this service' },
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: settings.base }],
-    tags: [
-      ...types.map(({ collection, words, description }) => ({
-        name: collection,
-        title: capitalised(words.many),
-        description,
-      })),
-      ...groups,
-      OPEN_TAG,
-    ].map((group) => tagOf(settings, group)),
+    tags: [...types.map(groupOf), ...groups, OPEN_TAG].map((group) => tagOf(guides, group)),
     paths: {
-      ...Object.fromEntries(
-        types.flatMap((type) => Object.entries(collectionPaths(settings, type))),
-      ),
-      ...paths,
+      ...Object.fromEntries(types.flatMap((type) => Object.entries(collectionPaths(type)))),
+      ...actionPaths(actions),
+      ...openPaths(),
     },
     components: {
       schemas: {
         ...Object.fromEntries(types.flatMap((type) => Object.entries(resourceSchemas(type)))),
-        ...schemas,
-        ...ERROR_SCHEMAS,
+        ...Object.fromEntries(actions.flatMap(actionSchemas)),
+        Error: ERROR_SCHEMA,
       },
-      parameters: sharedParameters(settings.defaultLimit),
-      headers: describeHeaders(settings, first),
-      responses: sharedResponses(settings, first),
+      parameters: SHARED_PARAMETERS,
+      headers: HEADERS,
+      responses: sharedResponses([...new Set([...types, ...actions.map(({ type }) => type)])]),
       securitySchemes: {
         token: {
           type: 'apiKey',
@@ -104,14 +90,22 @@ export function describeApi(
   };
 }
 
-function tagOf({ guides }: ApiSettings, { name, title, description }: ActionGroup) {
+function groupOf({ collection, words, description }: ResourceType): ActionGroup {
+  return { name: collection, title: capitalised(words.many), description };
+}
+
+function tagOf(guides: string, { name, title, description }: ActionGroup) {
+  const tag = { name, 'x-displayName': title, description };
   const [file, about] = GUIDES[name] ?? [];
-  return {
-    name,
-    'x-displayName': title,
-    description,
-    ...(file === undefined || about === undefined
-      ? {}
-      : { externalDocs: { description: about, url: `${guides}/${file}` } }),
-  };
+  return file === undefined || about === undefined
+    ? tag
+    : { ...tag, externalDocs: { description: about, url: `${guides}/${file}` } };
+}
+
+function actionSchemas(action: Action): [string, JsonSchema][] {
+  const { body } = action;
+  const request: [string, JsonSchema][] =
+    body === undefined ? [] : [[body.schemaName, withDefaultsInWords(body.kind.schema)]];
+  if (!('response' in action)) return request;
+  return [...request, [action.response.schemaName, action.response.kind.schema]];
 }

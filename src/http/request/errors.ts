@@ -10,8 +10,9 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   py: 'text/x-python',
 };
 
-export function mediaTypeOf(fileName: string): string {
-  return MEDIA_TYPES[fileName.split('.').at(-1) ?? ''] ?? 'text/plain';
+/** Returns the media type of a file with this name or extension. */
+export function mediaTypeOf(file: string): string {
+  return MEDIA_TYPES[file.split('.').at(-1) ?? ''] ?? 'text/plain';
 }
 
 /** The content type of JSON lines: one JSON value a line, in UTF-8. */
