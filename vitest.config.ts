@@ -87,6 +87,7 @@ const ON_BOTH_DATABASES = {
     'http/zone-lists',
     'http/zone-ownership',
     'http/zone-races',
+    'store/status-plans',
   ],
 };
 const pathsOf = (names: readonly string[]) =>

@@ -5,7 +5,7 @@ import { isReturning } from './router.ts';
 import { may } from './session.ts';
 
 const PAGE = 100;
-const MAX_PAGE = 1000;
+export const MAX_PAGE = 1000;
 
 /** The same list each time, because what depends on the rows would else run without end. */
 const NONE: readonly never[] = [];

@@ -10,6 +10,7 @@ import { newSlicer, readerOn, readPage } from './sql/reader.ts';
 import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
 import { tsigkey } from '../domain/resources/tsigkey.ts';
+import { keysThat } from './keys-in-need.ts';
 import { createScans } from './scans.ts';
 import { insertRecord } from './sql/audit-records.ts';
 import { loadDataKeys } from './sql/data-keys.ts';
@@ -122,6 +123,14 @@ export function createStore(database: Database): Store {
     page,
     list: async (type, query) => (await page(type, query, OWN_TURN)).resources,
     count: ({ collection }, conditions) => countByScan(collection, conditions, OWN_TURN),
+    async countUpTo(type, conditions, most) {
+      const query = { limit: most, sortField: 'created_at', descending: false, conditions };
+      if (!isReadOffIndex(type, query)) return (await scan(type, query, OWN_TURN)).resources.length;
+      const { text, parameters } = tableFor(type).list(query);
+      const counting = `SELECT count(*) AS count FROM (${text}) AS listed`;
+      return Number((await database.reads.one(counting, parameters))?.count);
+    },
+    keysThat: (need, conditions) => keysThat(database, need, conditions),
     async write(work) {
       const changed = new Set<ResourceType>();
       const countChange = (type: ResourceType) => changes.set(type, (changes.get(type) ?? 0) + 1);
@@ -252,6 +261,9 @@ function writerOn(
           values,
         );
       }
+    },
+    async orphanKeys(id) {
+      await change(tsigkey, 'UPDATE tsigkeys SET orphaned = 1 WHERE resource_id = ?', [id]);
     },
     async remove(type, id) {
       return (await change(type, tableFor(type).remove, [id])) > 0;

@@ -187,7 +187,6 @@ describe('tsigil whoami and status', () => {
     expect(JSON.parse(out)).toMatchObject({
       url: service.url,
       tsigkeys: { total: 3, weak: 0, orphaned: 1, unusable: 2 },
-      pools: { total: 1 },
     });
   });
 });

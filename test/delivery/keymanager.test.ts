@@ -156,11 +156,11 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
       ],
     });
     expect((await service.get('/v2/status')).body).toMatchObject({
-      nameservers: { failing: expect.arrayContaining([expect.objectContaining({ error })]) },
+      nameservers: { servers: expect.arrayContaining([expect.objectContaining({ error })]) },
     });
     const status = await token.get('/v2/status');
     expect(status.body).toMatchObject({
-      nameservers: { failing: [{ name: 'ns1', error: null }] },
+      nameservers: { servers: [{ name: 'ns1', error: null }] },
       problems: expect.arrayContaining([
         expect.objectContaining({ message: 'ns1 is failed: refused_by_server' }),
       ]),

@@ -75,6 +75,7 @@ export function serverDependenciesOn(
   return {
     ...dependenciesOn(store, others),
     encryption: {
+      summary: absent,
       status: absent,
       verify: absent,
       rotate: absent,

@@ -23,7 +23,6 @@ const COLUMNS = [
   'encryption',
   'backup',
   'zones',
-  'pools',
   'tlds',
   'former_files',
 ];
@@ -86,21 +85,15 @@ const SECTIONS: readonly Section[] = [
     member: 'tsigkeys',
     summary({ tsigkeys }) {
       if (tsigkeys === null) return null;
-      const { total, states, weak } = tsigkeys;
-      const others = Object.entries(states).flatMap(([state, count]) =>
-        state === 'delivered' || count === 0
-          ? []
-          : [state === 'none' ? `${count} without a name server` : `${count} ${state}`],
-      );
-      const first = ofAll(states.delivered, total, 'delivered');
-      return [first, ...others, `${numberOf(weak)} weak`].join(', ');
+      const { total, failing, weak } = tsigkeys;
+      return `${totalOf(total)}, ${numberOf(failing)} failing, ${numberOf(weak)} weak`;
     },
   },
   {
     name: 'tokens',
     member: 'tokens',
     summary: ({ tokens: all }) =>
-      all && `${all.total}, ${numberOf(all.expiring.length)} expiring within 14 days`,
+      all && `${totalOf(all.total)}, ${numberOf(all.expiring.length)} expiring within 14 days`,
   },
   {
     name: 'secrets',
@@ -124,9 +117,8 @@ const SECTIONS: readonly Section[] = [
     summary({ zones }) {
       if (zones === null) return null;
       const { total, outside_tlds: outside } = zones;
-      if (outside === null) return `${total}`;
-      const count = outside < MAX_LIMIT ? numberOf(outside) : `${MAX_LIMIT} or more`;
-      return `${total}, ${count} outside the TLD entries`;
+      const outsiders = outside === null ? '' : `, ${numberOf(outside)} outside the TLD entries`;
+      return `${totalOf(total)}${outsiders}`;
     },
   },
 ];
@@ -149,7 +141,11 @@ function ofAll(count: number, total: number, word: string): string {
 }
 
 function numberOf(count: number): string {
-  return count === 0 ? 'none' : String(count);
+  return count === 0 ? 'none' : totalOf(count);
+}
+
+function totalOf(count: number): string {
+  return count < MAX_LIMIT ? String(count) : `${MAX_LIMIT} or more`;
 }
 
 const MIN_WIDTH = 20;

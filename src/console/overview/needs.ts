@@ -1,5 +1,5 @@
 import { TROUBLES } from '../nameservers/titles.ts';
-import { count } from '../parts/text.tsx';
+import { countUpTo, count } from '../parts/text.tsx';
 import type { Status } from '../resources.ts';
 import { BASE, pageOf } from '../router.ts';
 import { waitText } from '../rotation-waits.ts';
@@ -45,8 +45,7 @@ const COUNTS = [
 /** Returns what needs a person, the most urgent first. */
 export function needsOf(status: Status): readonly Need[] {
   const { nameservers, tsigkeys, backup, tokens } = status;
-  const failing = new Set(nameservers?.failing.map(({ name }) => name));
-  const troubled = nameservers?.servers.filter(({ name }) => failing.has(name)) ?? [];
+  const troubled = nameservers?.servers.filter((server) => server.needs_person) ?? [];
   const rank = ({ state }: Server) => RANKS[state] ?? 0;
   const needs = troubled.toSorted((one, other) => rank(one) - rank(other)).map(ofServer);
   for (const { id, name, ...waiting } of tsigkeys?.waiting ?? [])
@@ -64,7 +63,7 @@ export function needsOf(status: Status): readonly Need[] {
     if (number === 0) continue;
     const to =
       section === 'encryption' ? { run: `tsigil encryption ${next}` } : { href: BASE + next };
-    needs.push({ state, text: `${count(number, noun)} ${text}`.trim(), ...to });
+    needs.push({ state, text: `${countUpTo(number, noun)} ${text}`.trim(), ...to });
   }
   if (backup?.last_at === null)
     needs.push({ state: 'warning', text: 'No backup was written', run: 'tsigil backup FILE' });
@@ -115,7 +114,7 @@ export function stepsOf({ nameservers, tsigkeys, tokens, encryption }: Status): 
     steps.push({ text, isDone: isClosed, ...(seen ?? newServer) });
   }
   if (tsigkeys !== null) {
-    const isDelivered = tsigkeys.states.delivered > 0;
+    const isDelivered = servers.some((server) => server.keys_live > 0);
     steps.unshift({ text: 'Create a key', isDone: tsigkeys.total > 0, ...newKey });
     steps.push({ text: 'See a key delivered and verified', isDone: isDelivered, ...delivery });
   }

@@ -6,7 +6,7 @@ import { Records } from '../parts/history.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { NotLive } from '../parts/notices.tsx';
 import { PageHead, Reading } from '../parts/page.tsx';
-import { count, relative, sentence, timeOf, visible } from '../parts/text.tsx';
+import { countUpTo, count, relative, sentence, timeOf, visible } from '../parts/text.tsx';
 import { send } from '../requests.ts';
 import type { Status } from '../resources.ts';
 import { pageOf } from '../router.ts';
@@ -116,13 +116,13 @@ function Calm({ status: { nameservers, tsigkeys } }: { status: Status }) {
 function Totals({ status }: { status: Status }) {
   const { nameservers, tsigkeys, zones, tlds } = status;
   const totals = [
-    ['keys', tsigkeys && count(tsigkeys.total, 'key')],
+    ['keys', tsigkeys && countUpTo(tsigkeys.total, 'key')],
     [
       'nameservers',
       nameservers && `${nameservers.live} of ${count(nameservers.total, 'name server')} live`,
     ],
-    ['zones', zones && count(zones.total, 'zone')],
-    ['tlds', tlds && count(tlds.total, 'top-level domain')],
+    ['zones', zones && countUpTo(zones.total, 'zone')],
+    ['tlds', tlds && countUpTo(tlds.total, 'top-level domain')],
   ] as const;
   return (
     <p class="totals">

@@ -101,7 +101,7 @@ export const keyStatesAction = defineAction({
       if (await isVisible(store, tsigkey, caller, key)) found.set(key.id, key);
     const keys = ids.flatMap((id) => found.get(id) ?? []);
     const places = await delivery.ofKeys(keys);
-    const states = await keyStates(dependencies, keys, places);
+    const states = keyStates(keys, places);
     const unused = await keysUnused(dependencies, keys, places);
     const about = await describedKeys(dependencies, keys);
     return {

@@ -52,6 +52,12 @@ export const ENCRYPTION_STATUS = responseObject({
 
 export type EncryptionStatus = ValueOf<typeof ENCRYPTION_STATUS>;
 
+/** What needs a person. */
+export type EncryptionSummary = Pick<
+  EncryptionStatus,
+  'clear_text' | 'unreadable' | 'master_key_copied' | 'lost_count' | 'lost'
+>;
+
 export const SECRET_VERIFICATION = responseObject({
   checked: described(integer(0), 'The number of checked secrets.'),
   unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
@@ -89,6 +95,8 @@ export type SecretVerification = ValueOf<typeof SECRET_VERIFICATION>;
  */
 export interface Encryption {
   status(): Promise<EncryptionStatus>;
+  /** Counts at most `most` secrets in clear text of each table, and none of those that are well. */
+  summary(most: number): Promise<EncryptionSummary>;
   /** Decrypts every secret, and checks the MAC of every token. */
   verify(): Promise<SecretVerification>;
   /**

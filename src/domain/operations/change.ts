@@ -8,7 +8,7 @@ import { MAX_NAMED, ServiceError } from '../model/errors.ts';
 import type { Grants } from '../resources/grants.ts';
 import { GRANT_RIGHT, isWithinLimits } from '../resources/limits.ts';
 import { may, requireRight, rolesOf, type Policy } from '../resources/policy.ts';
-import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import type { Zone } from '../resources/zone-fields.ts';
 import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
@@ -345,6 +345,8 @@ function changesOn(
       const deletion = { operation: 'delete', ...keyed(type, resource) } as const;
       const removed = await admit(type, deletion, dependencies.clock());
       await writer.remove(type, resource.id);
+      if (Object.values(SCOPES).some((each) => each.collection === type.collection))
+        await writer.orphanKeys(resource.id);
       if (isKeys(type)) await leaveKeys(resource.id, isCompromised);
       log.note(type, deletion);
       noteAffected(affected, type, 'delete', resource);

@@ -18,15 +18,13 @@ export interface KeyState {
 }
 
 /**
- * Returns the state of each key on all its name servers, with a bounded number of queries. `given` is
- * what `ofKeys` returned for the keys, if it was read already.
+ * Returns the state of each key on all its name servers. `places` is what `ofKeys` returned for the
+ * keys.
  */
-export async function keyStates(
-  { delivery }: Pick<Dependencies, 'delivery'>,
+export function keyStates(
   keys: readonly KeyFacts[],
-  given?: readonly (readonly KeyOnServer[])[],
-): Promise<KeyState[]> {
-  const places = given ?? (await delivery?.ofKeys(keys)) ?? [];
+  places: readonly (readonly KeyOnServer[])[],
+): KeyState[] {
   return keys.map((key, index) => ({
     id: key.id,
     state: deliveriesOf(key, places[index] ?? []).state,

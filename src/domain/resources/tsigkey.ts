@@ -66,6 +66,17 @@ function weaknesses(): Readonly<Record<string, string>> {
   );
 }
 
+/** Returns a field that is stored with each change of a key, so that an index finds the keys. */
+function mark(description: string) {
+  return {
+    ...boolean(),
+    description,
+    example: false,
+    onCreate: { default: false },
+    set: 'hidden',
+  } as const;
+}
+
 const fields = defineFields({
   name: {
     ...line(255),
@@ -118,13 +129,10 @@ const fields = defineFields({
     onCreate: { default: '' },
     set: 'hidden',
   },
-  published: {
-    ...boolean(),
-    description: 'Whether the secret is in a manual or an example, so anybody can sign with it.',
-    example: false,
-    onCreate: { default: false },
-    set: 'hidden',
-  },
+  published: mark('Whether the secret is in a manual or an example, so anybody can sign with it.'),
+  weak: mark('Whether the algorithm or the secret of the key is weak.'),
+  unusable: mark('Whether no name server can use the key.'),
+  orphaned: mark('Whether the pool or zone that the key applies to does not exist.'),
   granted: {
     ...nullable(enumeration(RIGHTS_TEXTS)),
     description:
@@ -158,17 +166,17 @@ export const tsigkey = defineResource({
     },
     orphaned: {
       description: 'Whether the pool or zone that the key applies to does not exist.',
-      evaluate: areOrphaned,
+      evaluate: (keys) => Promise.resolve(keys.map(({ orphaned }) => orphaned)),
     },
     unusable: {
       description:
         'Whether no name server can use the key, because the name is not a domain name or the secret is not base64.',
-      evaluate: (keys) => Promise.resolve(keys.map(isUnusable)),
+      evaluate: (keys) => Promise.resolve(keys.map(({ unusable }) => unusable)),
     },
     weak: {
       description:
         'Whether the algorithm of the key is not recommended, or its secret is published or shorter than the output of the algorithm.',
-      evaluate: (keys) => Promise.resolve(keys.map((key) => weaknessesOf(key).length > 0)),
+      evaluate: (keys) => Promise.resolve(keys.map(({ weak }) => weak)),
     },
   },
   selectors: {
@@ -258,6 +266,11 @@ export function isUnusable({
   return octets === 0 || wireProblems({ name }).length > 0;
 }
 
+/** Returns the marks that a key has because of its name, algorithm and secret. */
+export function marksOf(key: Strength & Pick<Tsigkey, 'name'>): Pick<Tsigkey, 'weak' | 'unusable'> {
+  return { weak: weaknessesOf(key).length > 0, unusable: isUnusable(key) };
+}
+
 /** The resource type for each scope of a key. */
 export const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, ResourceType>;
 
@@ -288,21 +301,4 @@ async function keysOfLineage(text: string, reader: Pick<IndexReader, 'find'>): P
   const lineageId = row?.lineage_id ?? byHandle?.id;
   if (lineageId === undefined) return living === undefined ? [] : [living.id];
   return (await reader.find(lifecycle, 'lineage', [lineageId])).map(({ id }) => id);
-}
-
-export async function areOrphaned(
-  resources: readonly Target[],
-  reader: IndexReader,
-): Promise<boolean[]> {
-  const existing = new Set<string>();
-  const types: Readonly<Record<string, ResourceType>> = SCOPES;
-  for (const [scope, type] of Object.entries(types)) {
-    const ids = new Set(
-      resources
-        .filter((resource) => resource.scope === scope)
-        .map((resource) => resource.resource_id),
-    );
-    for (const { id } of await reader.find(type, 'id', [...ids])) existing.add(`${scope} ${id}`);
-  }
-  return resources.map((resource) => !existing.has(`${resource.scope} ${resource.resource_id}`));
 }

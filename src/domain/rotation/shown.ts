@@ -24,7 +24,7 @@ import {
   type Lifecycle,
   type RetiredKey,
 } from '../resources/lineage.ts';
-import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { marksOf, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { NO_ROTATION } from '../rules/lineage-rules.ts';
 import { useAfterRetirement, withoutMembers } from './advance.ts';
 import { expiryOf } from '../rules/expiry.ts';
@@ -155,10 +155,11 @@ async function retiredAsKey(
   return found && asKey(found);
 }
 
-/** Returns a retired key in the form of a key, for the limits of tokens. */
+/** Returns a retired key in the form of a key. Only its transaction knows whether it is orphaned. */
 export function asKey(retired: RetiredKey): Tsigkey {
   const key = withoutMembers(retired, 'grants', 'retired_at', 'purge_at');
-  return { ...key, granted: retired.grants === null ? null : '' };
+  const granted = retired.grants === null ? null : '';
+  return { ...key, ...marksOf(retired), orphaned: false, granted };
 }
 
 function shownKey(

@@ -9,9 +9,10 @@ import { existing } from '../operations/visibility.ts';
 import { grantsIn } from '../resources/grants.ts';
 import { ABORT_RIGHT, CONFIRM_RIGHT, RESTORE_RIGHT, RETIRE_RIGHT } from '../resources/limits.ts';
 import { lifecycle, lineage, retiredKey, type Lifecycle } from '../resources/lineage.ts';
-import { areOrphaned, SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsInScope } from '../rules/grant-rules.ts';
 import { NO_ROTATION } from '../rules/lineage-rules.ts';
+import { isOrphaned } from '../rules/tsigkey-rules.ts';
 import { changeRow, readRotation, retireNow, settle } from './advance.ts';
 import { factsOf, type Rotation } from './facts.ts';
 import { asKey } from './shown.ts';
@@ -208,7 +209,8 @@ export async function restoreKey(
       throw new ServiceError('rotation_state', `The key '${name}' is not retired`);
     }
     const former = await existing(changes, tsigkey, caller, asKey(found));
-    if (settings.requireResource && (await areOrphaned([former], changes))[0] === true)
+    const orphaned = await isOrphaned(former, changes);
+    if (settings.requireResource && orphaned)
       throw new ServiceError('invalid_tsigkey', {
         id: former.resource_id,
         noun: SCOPES[former.scope].noun,
@@ -216,7 +218,8 @@ export async function restoreKey(
       });
     const stated = found.grants === null ? null : grantsIn(found.grants);
     const grants = await grantsInScope(former, stated, changes);
-    const key = { ...former, granted: grants && grants.all, version: former.version + 1 };
+    const granted = grants && grants.all;
+    const key = { ...former, granted, orphaned, version: former.version + 1 };
     await changes.drop(retiredKey, id);
     await changes.restore(key, grants?.zones ?? new Map());
     await changes.put(lifecycle, restoredRow(row, changes.now()));

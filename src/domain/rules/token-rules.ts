@@ -2,6 +2,7 @@ import { allPages } from '../model/pages.ts';
 import { ADMIN, CONFIGURED_ID, LIMIT_KINDS } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
+import type { Condition } from '../model/query.ts';
 import type { Admission, Admitted, Change, LockContext } from '../model/resource.ts';
 import { TOKEN_PREFIX } from '../text/token-form.ts';
 import { limitsOf, typeOfLimit } from '../resources/limits.ts';
@@ -134,16 +135,30 @@ async function assertAdministratorLeft(
 ): Promise<void> {
   if (!isAdministrator(resource, now)) return;
   const conditions = [{ field: 'id', test: '<>', value: resource.id }] as const;
-  for await (const others of allPages(transaction, token, { conditions }))
-    if (others.some((other) => isAdministrator(other, now))) return;
-  throw new ServiceError('last_administrator', resource.name);
+  if ((await countAdministrators(transaction, now, 1, conditions)) === 0)
+    throw new ServiceError('last_administrator', resource.name);
+}
+
+/** Returns the number of valid administrator tokens that meet `conditions`, at most `most`. */
+export async function countAdministrators(
+  reader: Pick<Reader, 'list'>,
+  now: string,
+  most: number,
+  conditions: readonly Condition[] = [],
+): Promise<number> {
+  let count = 0;
+  for await (const tokens of allPages(reader, token, { conditions })) {
+    count += tokens.filter((each) => isAdministrator(each, now)).length;
+    if (count >= most) return most;
+  }
+  return count;
 }
 
 /**
  * Returns whether a token grants all rights of an administrator at `now`. Compares roles ignoring
  * case.
  */
-export function isAdministrator(candidate: Token, now: string): boolean {
+function isAdministrator(candidate: Token, now: string): boolean {
   const { roles, expires_at: expiresAt } = candidate;
   return (
     isGenuine(candidate) &&

@@ -2,12 +2,13 @@ import { publicationOf } from '../access/published-secrets.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
 import { readable } from '../model/unreadable.ts';
-import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
+import type { Admission, Admitted, Change, ResourceType } from '../model/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
 import { givenGrants } from '../resources/grants.ts';
 import {
   generateSecret,
+  marksOf,
   octetsOf,
   SCOPES,
   type Target,
@@ -21,12 +22,9 @@ import { assertKeyUnreferenced, poolOf } from './reference-rules.ts';
 type TsigkeyFields = (typeof tsigkey)['fields'];
 type Update = Extract<Change<TsigkeyFields>, { readonly operation: 'update' }>;
 
-/** A key depends on the pool or zone that a change sets, if that one must exist. */
-export function tsigkeyLocks(
-  change: Change<TsigkeyFields>,
-  { settings }: LockContext,
-): readonly Lock[] {
-  if (!settings.requireResource || !refersAnew(change)) return [];
+/** A key depends on the pool or zone that a change sets. */
+export function tsigkeyLocks(change: Change<TsigkeyFields>): readonly Lock[] {
+  if (!refersAnew(change) || isOfDefaultPool(change.resource)) return [];
   const { scope, resource_id: key } = change.resource;
   return [{ type: SCOPES[scope], key, exclusive: false }];
 }
@@ -57,7 +55,7 @@ export async function admitTsigkey(
   }: Partial<AdmittedGrants> = grants === undefined || grants === null
     ? {}
     : await admitGrants(resource, grants, null, transaction, caller);
-  const isMissing = refersAnew(change) && !(await hasResource(resource, transaction));
+  const isMissing = refersAnew(change) && (await isOrphaned(resource, transaction));
   if (isMissing && settings.requireResource) throw missingResource(resource);
   const secret = resource.secret ?? generateSecret(resource.algorithm, randomBytes);
   const warnings = [
@@ -66,6 +64,7 @@ export async function admitTsigkey(
       ? [OTHER_SECRET]
       : []),
   ];
+  const facts = secretFacts(change, secret);
   return {
     ...(warnings.length > 0 ? { warnings } : {}),
     ...(zoneRights === undefined ? {} : { zoneRights, recorded }),
@@ -73,7 +72,9 @@ export async function admitTsigkey(
       ...resource,
       granted,
       secret,
-      ...secretFacts(change, secret),
+      ...facts,
+      ...marksOf({ ...resource, ...facts }),
+      orphaned: refersAnew(change) ? isMissing : resource.orphaned,
       version: versionOf(change),
     },
   };
@@ -136,14 +137,19 @@ function refersAnew(change: Change<TsigkeyFields>): boolean {
   );
 }
 
-/** Returns whether the pool or zone of a key exists. The default pool always exists. */
-async function hasResource(
-  { scope, resource_id: id }: Target,
-  transaction: Reader,
+/** Returns whether the pool or zone of a key does not exist. */
+export async function isOrphaned(
+  target: Target,
+  transaction: Pick<Reader, 'get'>,
 ): Promise<boolean> {
-  if (scope === 'POOL' && id === DEFAULT_POOL_ID) return true;
-  const type: ResourceType = SCOPES[scope];
-  return (await transaction.get(type, id)) !== undefined;
+  if (isOfDefaultPool(target)) return false;
+  const type: ResourceType = SCOPES[target.scope];
+  return (await transaction.get(type, target.resource_id)) === undefined;
+}
+
+/** The default pool always exists. */
+function isOfDefaultPool({ scope, resource_id: id }: Target): boolean {
+  return scope === 'POOL' && id === DEFAULT_POOL_ID;
 }
 
 function missingResource({ scope, resource_id: id }: Target): ServiceError {

@@ -3,6 +3,7 @@ import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type {
   Encryption,
   EncryptionStatus,
+  EncryptionSummary,
   SecretVerification,
 } from '../../domain/encryption/encryption-status.ts';
 import { runJob } from '../../domain/scheduling/job.ts';
@@ -87,6 +88,18 @@ export function runEncryption({
   });
   if (keyring.masterKeys.length > 0) job.wake();
 
+  const summary = async (most?: number): Promise<EncryptionSummary> => {
+    const { reads } = database;
+    const lost = await lostSecrets(reads);
+    return {
+      clear_text: await countUnder(reads, null, most),
+      unreadable: await countUnreadable(reads, keyring),
+      master_key_copied: (await copiedKey(reads)) === keyring.masterKeys[0]?.id,
+      lost_count: lost.length,
+      lost: lost.slice(0, MAX_LISTED),
+    };
+  };
+
   const status = async (): Promise<EncryptionStatus> => {
     const dataKeys = [];
     for (const { number, wrappedBy, createdAt } of (await readDataKeys(database.reads)).filter(
@@ -95,21 +108,17 @@ export function runEncryption({
       const secrets = await countUnder(database.reads, number);
       dataKeys.push({ number, master_key: wrappedBy, created_at: createdAt, secrets });
     }
-    const lost = await lostSecrets(database.reads);
     return {
+      ...(await summary()),
       master_keys: keyring.masterKeys.map(({ id }) => id),
       data_keys: dataKeys,
-      clear_text: await countUnder(database.reads, null),
-      unreadable: await countUnreadable(database.reads, keyring),
-      master_key_copied: (await copiedKey(database.reads)) === keyring.masterKeys[0]?.id,
-      lost_count: lost.length,
       mac_key: keyring.auditKey()?.number ?? null,
-      lost: lost.slice(0, MAX_LISTED),
       required,
     };
   };
 
   return {
+    summary,
     status,
     verify: () => verifySecrets(database, keyring),
     async rotate(entry) {

@@ -10,9 +10,11 @@ export interface SecretPlace {
   readonly table: string;
   readonly column: string;
   readonly keyColumn: string;
-  /** The column with the length of a secret, if the type has one. */
-  readonly lengthColumn?: string;
+  /** The columns that describe a secret, as SQL assignments for a row that has lost it. */
+  readonly facts: readonly string[];
 }
+
+const FACTS_OF_LOST = { secret_octets: 0, weak: 0, unusable: 1 };
 
 /** All columns with secrets, from the definitions of all types. */
 export const SECRET_PLACES: readonly SecretPlace[] = STORED_TYPES.flatMap((type) =>
@@ -20,7 +22,9 @@ export const SECRET_PLACES: readonly SecretPlace[] = STORED_TYPES.flatMap((type)
     table: type.collection,
     column: field,
     keyColumn,
-    ...(`${field}_octets` in type.fields ? { lengthColumn: `${field}_octets` } : {}),
+    facts: Object.entries(FACTS_OF_LOST).flatMap(([name, value]) =>
+      name in type.fields ? [`${name} = ${value}`] : [],
+    ),
   })),
 );
 
@@ -156,13 +160,17 @@ function isKey(
     : { text: `${keyColumn} = ?`, parameters: [number] };
 }
 
-/** Returns the number of secrets under a data key; null counts secrets that are not encrypted. */
-export async function countUnder(sql: Sql, number: number | null): Promise<number> {
+/**
+ * Returns the number of secrets under a data key, at most `most` of each table; null counts secrets
+ * that are not encrypted.
+ */
+export async function countUnder(sql: Sql, number: number | null, most?: number): Promise<number> {
+  const limit = most === undefined ? '' : ` LIMIT ${most}`;
   let count = 0;
   for (const place of SECRET_PLACES) {
     const { text, parameters } = isKey(place, number);
     const row = await sql.one(
-      `SELECT count(*) AS count FROM ${place.table} WHERE ${text}`,
+      `SELECT count(*) AS count FROM (SELECT 1 FROM ${place.table} WHERE ${text}${limit}) AS counted`,
       parameters,
     );
     count += Number(row?.count);

@@ -56,12 +56,9 @@ export async function resetSecrets({
     reset = await findReset(sql, keyring);
     await ensureActiveKey(sql, keyring, createMasterKey, now);
     for (const { place, id } of reset.secrets) {
-      const { table, column, keyColumn, lengthColumn } = place;
-      const length = lengthColumn === undefined ? '' : `${lengthColumn} = 0, `;
-      await sql.run(
-        `UPDATE ${table} SET ${column} = '', ${keyColumn} = NULL, ${length}updated_at = ? WHERE id = ?`,
-        [now, id],
-      );
+      const { table, column, keyColumn, facts } = place;
+      const changes = [`${column} = ''`, `${keyColumn} = NULL`, ...facts, 'updated_at = ?'];
+      await sql.run(`UPDATE ${table} SET ${changes.join(', ')} WHERE id = ?`, [now, id]);
     }
     for (const { number } of reset.dataKeys)
       await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);

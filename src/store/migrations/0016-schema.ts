@@ -19,7 +19,7 @@ const sortIndexes = (table: string) => [
  * another place.
  */
 export const migration: Migration = {
-  number: 15,
+  number: 16,
   statements: (dialect, now) => [
     ...secretKeys(dialect.text),
     ...resources(dialect.text, now),
@@ -60,7 +60,8 @@ function secretKeys(text: string): string[] {
  * of its own, and otherwise has its rights in all zones of its scope. The rows of `tsigkey_grants`
  * add rights in single zones, and go with the key and with the zone. The limits of a token are JSON
  * lists, or null for no limit. `mac` is null without a master key. The rows of `retired_tsigkeys`
- * have left `tsigkeys`, and those of `tsigkey_lifecycles` have the ids of keys in either table.
+ * have left `tsigkeys`, and those of `tsigkey_lifecycles` have the ids of keys in either table. Few
+ * keys are `weak`, `unusable` or `orphaned`, so an index of these only costs nothing.
  */
 function resources(text: string, now: string): string[] {
   return [
@@ -83,6 +84,9 @@ function resources(text: string, now: string): string[] {
       secret_octets INTEGER NOT NULL,
       secret_set_at ${text} NOT NULL,
       published INTEGER NOT NULL,
+      weak INTEGER NOT NULL,
+      unusable INTEGER NOT NULL,
+      orphaned INTEGER NOT NULL,
       scope ${text} NOT NULL,
       resource_id ${text} NOT NULL,
       granted ${text},
@@ -92,6 +96,11 @@ function resources(text: string, now: string): string[] {
     `CREATE UNIQUE INDEX unique_tsigkey_name ON tsigkeys (name_key)`,
     `CREATE INDEX tsigkeys_by_resource ON tsigkeys (resource_id)`,
     `CREATE INDEX tsigkeys_by_secret_key ON tsigkeys (secret_key, id)`,
+    `CREATE INDEX tsigkeys_by_secret_set_at ON tsigkeys (secret_set_at)`,
+    ...['weak', 'unusable', 'orphaned'].map(
+      (mark) => `CREATE INDEX tsigkeys_${mark} ON tsigkeys (${mark}) WHERE ${mark} = 1`,
+    ),
+    `CREATE INDEX tsigkeys_lost ON tsigkeys (secret) WHERE secret = ''`,
     ...sortIndexes('tsigkeys'),
     `CREATE TABLE tokens (
       id ${text} NOT NULL PRIMARY KEY,
@@ -113,6 +122,7 @@ function resources(text: string, now: string): string[] {
     )`,
     `CREATE UNIQUE INDEX unique_token_name ON tokens (name_key)`,
     `CREATE UNIQUE INDEX unique_token_hash ON tokens (hash)`,
+    `CREATE INDEX tokens_by_expires_at ON tokens (expires_at, id)`,
     ...sortIndexes('tokens'),
     `CREATE TABLE pools (
       id ${text} NOT NULL PRIMARY KEY,
@@ -197,6 +207,8 @@ function resources(text: string, now: string): string[] {
     `CREATE INDEX tsigkey_lifecycles_by_lineage ON tsigkey_lifecycles (lineage_id)`,
     `CREATE INDEX tsigkey_lifecycles_by_successor ON tsigkey_lifecycles (successor_id)`,
     `CREATE INDEX tsigkey_lifecycles_by_due_at ON tsigkey_lifecycles (due_at)`,
+    `CREATE INDEX tsigkey_lifecycles_by_expires_at ON tsigkey_lifecycles (expires_at)`,
+    `CREATE INDEX tsigkey_lifecycles_by_waiting_reason ON tsigkey_lifecycles (waiting_reason)`,
     `CREATE TABLE retired_tsigkeys (
       id ${text} NOT NULL PRIMARY KEY,
       name ${text} NOT NULL,
@@ -289,6 +301,7 @@ function delivery(text: string): string[] {
       PRIMARY KEY (nameserver_id, key_id)
     )`,
     `CREATE INDEX deliveries_by_key ON deliveries (key_id)`,
+    `CREATE INDEX deliveries_in_need ON deliveries (state, key_id) WHERE state <> 'delivered' OR error_code IS NOT NULL`,
     `CREATE TABLE tsigkey_uses (
       key_id ${text} NOT NULL REFERENCES tsigkeys (id) ON DELETE CASCADE,
       nameserver_id ${text} NOT NULL REFERENCES nameservers (id) ON DELETE CASCADE,

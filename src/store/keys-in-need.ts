@@ -1,0 +1,43 @@
+import type { KeyNeed, NamedKey } from '../domain/model/ports.ts';
+import type { Condition } from '../domain/model/query.ts';
+import { tsigkey } from '../domain/resources/tsigkey.ts';
+import { conditionsText, whereText } from './sql/conditions.ts';
+import type { Database } from './sql/sql.ts';
+
+const MAX_KEYS = 1000;
+
+const IS_REPLACED = `EXISTS (SELECT 1 FROM tsigkey_lifecycles AS own
+  WHERE own.id = tsigkeys.id AND own.state <> 'active')`;
+
+/**
+ * The SQL condition of each need. Each selects few keys, by an index of these only or by a range of
+ * one. SQLite uses an index of some rows only if the statement repeats its condition.
+ */
+const NEEDS: Readonly<Record<KeyNeed['is'], string>> = {
+  weak: 'weak = 1',
+  published: 'weak = 1 AND published = 1',
+  unusable: 'unusable = 1',
+  orphaned: 'orphaned = 1',
+  failing: `id IN (SELECT key_id FROM deliveries
+    WHERE (state <> 'delivered' OR error_code IS NOT NULL)
+    AND state IN ('delivered', 'failed', 'undeliverable', 'held')
+    AND nameserver_id IN (SELECT id FROM nameservers WHERE paused = 0))`,
+  waiting: 'id IN (SELECT id FROM tsigkey_lifecycles WHERE waiting_reason IS NOT NULL)',
+  expires: `id IN (SELECT id FROM tsigkey_lifecycles WHERE expires_at < ? AND state = 'active')`,
+  aged: `secret_set_at < ? AND NOT ${IS_REPLACED}`,
+};
+
+/** Implements `Store.keysThat`. */
+export async function keysThat(
+  { reads, dialect }: Pick<Database, 'reads' | 'dialect'>,
+  need: KeyNeed,
+  conditions: readonly Condition[],
+): Promise<readonly NamedKey[]> {
+  const { texts, parameters } = conditionsText(tsigkey, conditions, dialect, () => false);
+  const rows = await reads.all(
+    `SELECT id, name FROM tsigkeys${whereText([NEEDS[need.is], ...texts])} LIMIT ${MAX_KEYS}`,
+    ['before' in need ? [need.before] : [], parameters].flat(),
+    conditions.length === 0 ? undefined : 'once',
+  );
+  return rows.map(({ id, name }) => ({ id: String(id), name: String(name) }));
+}
