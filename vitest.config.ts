@@ -64,7 +64,6 @@ const ON_BOTH_DATABASES = {
     'http/bodies',
     'http/bulk-refusals',
     'http/bulk-turns.night',
-    'http/closing',
     'http/collections',
     'http/console-sign-in.night',
     'http/console',
@@ -214,8 +213,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'limits',
-          include: HAS_POSTGRES ? suites.filter(isOfLimits) : [],
-          globalSetup: ['test/harness/postgres-run.ts'],
+          include: suites.filter(isOfLimits),
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },

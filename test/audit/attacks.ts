@@ -77,26 +77,10 @@ const ATTACKS: readonly (readonly [name: string, attack: Attack])[] = [
     'deletes records and counts them as purged',
     [DELETE_BATCH_2, 'UPDATE audit_head SET purged = 2'],
   ],
-  [
-    'deletes records and inserts the record of a purge',
-    [DELETE_BATCH_2, insertion('NULL', { action: 'audit:purge' })],
-  ],
-  [
-    'deletes records and makes the batch empty',
-    [DELETE_BATCH_2, 'UPDATE audit_batches SET count = 0 WHERE number = 2'],
-  ],
   ['deletes a batch', [DELETE_BATCH_2, 'DELETE FROM audit_batches WHERE number = 2']],
   [
     'deletes the last batches',
     ['DELETE FROM audit_records WHERE batch > 3', 'DELETE FROM audit_batches WHERE number > 3'],
-  ],
-  [
-    'deletes the last batches and the head',
-    [
-      'DELETE FROM audit_records WHERE batch > 3',
-      'DELETE FROM audit_batches WHERE number > 3',
-      'DELETE FROM audit_head',
-    ],
   ],
   [
     'deletes the whole trail',
@@ -110,7 +94,6 @@ const ATTACKS: readonly (readonly [name: string, attack: Attack])[] = [
       `UPDATE audit_head SET number = 0, hash = '${NO_PREVIOUS}', first_mac = NULL, retention_days = NULL, mac = NULL, key_number = NULL`,
     ],
   ],
-  ['deletes the MACs of all batches', ['UPDATE audit_batches SET mac = NULL, key_number = NULL']],
   [
     'deletes all MACs',
     [
@@ -134,24 +117,15 @@ const ATTACKS: readonly (readonly [name: string, attack: Attack])[] = [
     ["UPDATE audit_batches SET at = '2020-01-01T00:00:00.000000' WHERE number = 2"],
   ],
   [
-    'changes the first record of a batch',
-    ['UPDATE audit_batches SET first_seq = first_seq - 1 WHERE number = 2'],
-  ],
-  [
     'changes the last record of a batch',
     ['UPDATE audit_batches SET last_seq = 900 WHERE number = 2'],
   ],
   ['inserts a record into a batch', [insertion('2', {})]],
-  ['inserts a record with the number 0 into a batch', [insertion('2', { seq: 0 })]],
   [
     'inserts an unsealed record with a negative number',
     [insertion('NULL', { seq: -1 }).replace('2026', '2126')],
   ],
   ['inserts a record with a number beyond all others', [insertion('NULL', { seq: 2 ** 60 })]],
-  [
-    'inserts a batch with a negative number',
-    [insertion('-1', { seq: 900 }), FORGED_BATCH(-1, 900)],
-  ],
   ['inserts a batch after the last', [insertion('6', { seq: 900 }), FORGED_BATCH(6, 900)]],
   ['inserts a record of a batch that does not exist', [insertion('77', { seq: 900 })]],
   [

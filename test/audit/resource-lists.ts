@@ -93,20 +93,5 @@ export function describeResourceLists(
         expect(JSON.stringify(plan)).toMatch(/batch ?= ?.*resource_id ?= ?/);
       }
     });
-
-    test('the transaction of a change adds no entry to the index of sealed records', async () => {
-      const indexes = async () => {
-        const texts = await database.reads.all(
-          name === 'SQLite'
-            ? "SELECT sql AS text FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'audit_records'"
-            : "SELECT indexdef AS text FROM pg_indexes WHERE tablename = 'audit_records'",
-          [],
-        );
-        return texts.map(({ text }) => String(text)).filter((text) => !text.includes('UNIQUE'));
-      };
-      expect((await indexes()).filter((text) => /resource_id/.test(text))).toEqual([
-        expect.stringMatching(/WHERE .*batch IS NOT NULL/) as string,
-      ]);
-    });
   });
 }

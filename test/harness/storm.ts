@@ -19,17 +19,35 @@ export interface Ledger {
 }
 
 const RESOURCE_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-const COLLECTIONS = {
-  tlds: (name: string) => ({ name, description: `made by ${name}` }),
-  tsigkeys: (name: string) => ({
-    name,
-    algorithm: 'hmac-sha256',
-    secret: Buffer.from(`s-${name}`).toString('base64'),
-    scope: 'POOL',
-    resource_id: RESOURCE_ID,
-  }),
+/** How a storm writes each type of resources. */
+const WRITERS = {
+  tlds: {
+    body: (name: string) => ({ name, description: `made by ${name}` }),
+    change: (name: string): object => ({ name: `${name}-renamed` }),
+    computed: {},
+    deleted: 204,
+  },
+  tsigkeys: {
+    body: (name: string) => ({
+      name,
+      algorithm: 'hmac-sha256',
+      secret: Buffer.from(`s-${name}`).toString('base64'),
+      scope: 'POOL',
+      resource_id: RESOURCE_ID,
+    }),
+    change: (name: string): object => ({ name: `${name}-renamed` }),
+    computed: {},
+    deleted: 204,
+  },
+  zones: {
+    body: (name: string) => ({ name, email: 'hostmaster@example.org', attributes: { of: name } }),
+    change: (): object => ({ description: 'changed' }),
+    computed: { version: 2 },
+    deleted: 202,
+  },
 } as const;
-type Collection = keyof typeof COLLECTIONS;
+type Collection = keyof typeof WRITERS;
+const COLLECTIONS = Object.keys(WRITERS) as Collection[];
 
 /** Returns a resource's members without its links, because links change with the port. */
 function comparable(resource: Record<string, unknown>): string {
@@ -70,10 +88,15 @@ export async function storm(
   for (let step = 0; ; step += 1) {
     const client = next(answered);
     if (client === undefined) return acknowledged;
-    const collection: Collection = step % 2 === 0 ? 'tlds' : 'tsigkeys';
-    const done = await live(client, collection, `${prefix}-s${step}`, step % 3, ledger);
+    const collection = COLLECTIONS[step % COLLECTIONS.length] ?? 'tlds';
+    const length = Math.floor(step / COLLECTIONS.length) % 3;
+    const name = `${prefix}-s${step}`;
+    // The first entry stays, and permits zones below it.
+    const own = collection === 'zones' ? `${name}.${prefix}-s0.` : name;
+    const done = await live(client, collection, own, length, ledger);
     acknowledged += done.acknowledged;
     answered = done.answered;
+    if (step === 0 && !answered) return acknowledged;
   }
 }
 
@@ -87,8 +110,9 @@ async function live(
   length: number,
   ledger: Ledger,
 ) {
+  const writer = WRITERS[collection];
   ledger.withoutResponse.set(name, collection);
-  const created = await send(client, 'POST', `/v2/${collection}`, COLLECTIONS[collection](name));
+  const created = await send(client, 'POST', `/v2/${collection}`, writer.body(name));
   if (created === undefined) return { acknowledged: 0, answered: false };
   expect(created.status, created.text).toBe(201);
   ledger.withoutResponse.delete(name);
@@ -98,8 +122,12 @@ async function live(
   ledger.resources.set(id, entry);
   if (length === 0) return { acknowledged: 1, answered: true };
 
-  const changes = { name: `${name}-renamed` };
-  const after = JSON.stringify({ ...(JSON.parse(before) as object), ...changes });
+  const changes = writer.change(name);
+  const after = JSON.stringify({
+    ...(JSON.parse(before) as object),
+    ...changes,
+    ...writer.computed,
+  });
   entry.possible = [before, after];
   const updated = await send(client, 'PATCH', `/v2/${collection}/${id}`, changes);
   if (updated === undefined) return { acknowledged: 1, answered: false };
@@ -110,7 +138,7 @@ async function live(
   entry.possible = [comparable(updated.body), undefined];
   const deleted = await send(client, 'DELETE', `/v2/${collection}/${id}`);
   if (deleted === undefined) return { acknowledged: 2, answered: false };
-  expect(deleted.status, deleted.text).toBe(204);
+  expect(deleted.status, deleted.text).toBe(writer.deleted);
   entry.possible = [undefined];
   return { acknowledged: 3, answered: true };
 }
@@ -119,7 +147,7 @@ async function readAll(
   client: Client,
 ): Promise<Map<string, { collection: string; resource: Record<string, unknown> }>> {
   const all = new Map<string, { collection: string; resource: Record<string, unknown> }>();
-  for (const collection of Object.keys(COLLECTIONS)) {
+  for (const collection of COLLECTIONS) {
     let path: string | undefined = `/v2/${collection}`;
     while (path !== undefined) {
       const page: { status: number; body: Record<string, never> } = await client.get(path);
@@ -156,7 +184,7 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
     const name = resource.name as string;
     expect(ledger.withoutResponse.get(name), `${name}: was never requested`).toBe(collection);
     expect(resource).toMatchObject({
-      ...COLLECTIONS[collection as Collection](name),
+      ...WRITERS[collection as Collection].body(name),
       updated_at: null,
     });
     ledger.resources.set(id, { collection, possible: [comparable(resource)] });

@@ -83,17 +83,3 @@ test('429 for the second stream of a caller and for the third of all, until a st
       .poll(async () => (await service.with(caller).get('/v2/audit/verify')).status)
       .toBe(200);
 });
-
-test('other requests run between two parts of a stream', async () => {
-  const state = { isOver: false };
-  const whole = service
-    .get(`/v2/audit?${OWN}`, { accept: 'application/x-ndjson' })
-    .finally(() => (state.isOver = true));
-  let served = 0;
-  while (!state.isOver) {
-    expect((await service.get('/v2/tlds?limit=1')).status).toBe(200);
-    served += 1;
-  }
-  expect((await whole).text.split('\n')).toHaveLength(RECORDS + 1);
-  expect(served).toBeGreaterThan(10);
-});

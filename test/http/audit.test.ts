@@ -78,12 +78,7 @@ describe('GET /v2/audit', () => {
     ]);
   });
 
-  test('200 with the newest record first, or with the oldest record first for sort_dir=asc', async () => {
-    expect(await namesOf('limit=max')).toEqual(ALL.toReversed());
-    expect(await namesOf('sort_dir=asc&limit=1000')).toEqual(ALL);
-  });
-
-  test.each([1, 2, 5, 6, 7, 100])('200 with every record once, in pages of %i', async (limit) => {
+  test.each([1, 5, 100])('200 with every record once, in pages of %i', async (limit) => {
     expect(await namesOf(`limit=${limit}`)).toEqual(ALL.toReversed());
     expect(await namesOf(`limit=${limit}&sort_dir=asc`)).toEqual(ALL);
     // Without a filter, the service reads only as many records as a page shows.
@@ -98,7 +93,6 @@ describe('GET /v2/audit', () => {
     ['resource_name=7', ['7']],
     ['action=tsigkeys:update', ['20']],
     ['action=tsigkeys:*', ['20']],
-    ['action=*:update', ['20']],
     ['action=*key*:*date', ['20']],
     ['action=t%25*', []],
     ['resource_id=id-7', ['7']],
@@ -106,8 +100,6 @@ describe('GET /v2/audit', () => {
     ['outcome=denied', ['20']],
     ['request_id=req-1', ['20']],
     ['after=2026-11-21T12:00:00', ['20']],
-    ['after=2026-11-21T12:00:01', []],
-    ['before=2026-11-21T09:30:00', []],
     ['after=2026-11-21T10:00:00&before=2026-11-21T13:00:00', ['20']],
     ['outcome=denied&actor_id=seeded-actor', []],
   ])('200 with the records that match %s', async (query, names) => {
@@ -115,29 +107,15 @@ describe('GET /v2/audit', () => {
     expect(await namesOf(`${query}&sort_dir=asc&limit=1`)).toEqual(names);
   });
 
-  test('200 with records after a given batch and seq', async () => {
-    const [, second] = (
-      (await service.get(`/v2/audit?${OWN}&sort_dir=asc`)).body as { records: AuditRecord[] }
-    ).records;
-    expect(await namesOf(`sort_dir=asc&marker=${second?.batch}-${second?.seq}`)).toEqual(
-      ALL.slice(2),
-    );
-  });
-
   test.each([
     ['limit=0', 'limit'],
-    ['limit=-1', 'limit'],
-    ['limit=x', 'limit'],
     ['marker=1', 'marker'],
-    ['marker=1-2-3', 'marker'],
     ['marker=b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94', 'marker'],
     ['sort_dir=up', 'sort_dir'],
     ['after=yesterday', 'after'],
-    ['before=90d', 'before'],
     ['actor_id=a%00b', 'actor_id'],
     [`action=${'*'.repeat(1001)}`, 'action'],
     ['sort_key=at', 'sort_key'],
-    ['seq=1', 'seq'],
     ['outcome=denied&outcome=failed', 'outcome'],
   ])('400 for %s', async (query, name) => {
     const answer = await service.get(`/v2/audit?${query}`);
@@ -168,10 +146,6 @@ describe('GET /v2/audit with Accept: application/x-ndjson', () => {
     expect((await service.get('/v2/audit?resource_type=none', LINES)).text).toBe('');
   });
 
-  test('400 for an invalid filter', async () => {
-    expectError(await service.get('/v2/audit?after=x', LINES), 400, 'bad_request');
-  });
-
   test.each(['*/*', 'application/json', 'application/x-ndjson;q=0', 'text/html, */*;q=0.1'])(
     '200 with a JSON document for Accept: %s',
     async (accept) => {
@@ -179,17 +153,6 @@ describe('GET /v2/audit with Accept: application/x-ndjson', () => {
       expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
     },
   );
-
-  test('200 for the next request after a caller disconnected during a response', async () => {
-    const controller = new AbortController();
-    const response = await fetch(`${service.url}/v2/audit`, {
-      headers: { ...LINES, 'x-auth-token': service.token },
-      signal: controller.signal,
-    });
-    await response.body?.getReader().read();
-    controller.abort();
-    expect((await service.get(`/v2/audit?${OWN}&limit=1`)).status).toBe(200);
-  });
 });
 
 describe('GET /v2/audit/batches', () => {

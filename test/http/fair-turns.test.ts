@@ -52,14 +52,6 @@ describe('fair turns of the event loop', () => {
     expect(mayBegin()).toBe(true);
   });
 
-  test('make a new request wait while another request waits', () => {
-    const { mayBegin, wait, turn } = loop();
-    wait('a1', 1);
-    expect(mayBegin()).toBe(false);
-    turn();
-    expect(mayBegin()).toBe(true);
-  });
-
   test('serve callers in rotation, regardless of the order of arrival', () => {
     const { wait, turn } = loop();
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) wait(name, 0.1);
@@ -110,19 +102,6 @@ describe('fair turns of the event loop', () => {
       expect(turn()).toEqual(['a2']);
     },
   );
-
-  test('serve no request until no connection has arrived for 2 ms, after 8 connections', () => {
-    const { wait, connect, pass, turn } = loop();
-    wait('a1', 1);
-    for (let number = 0; number < 8; number += 1) {
-      connect();
-      expect(turn()).toEqual([]);
-    }
-    pass(1.9);
-    expect(turn()).toEqual([]);
-    pass(0.1);
-    expect(turn()).toEqual(['a1']);
-  });
 });
 
 describe('a service whose caller requests 100 long pages at once', () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { addRoutes, handlersEnded, prepareRoutes } from '../../src/http/request/routes.ts';
 
 /** Begins a request whose handler lasts until the returned function is called, and disconnects. */
@@ -42,16 +42,5 @@ test('a stop waits for a handler whose client has disconnected', async () => {
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   expect(hasEnded).toBe(false);
   release();
-  await ended;
-});
-
-test('a stop waits for such a handler only until its time is over', async () => {
-  const app = fastify();
-  const release = await leaveRequest(app);
-  onTestFinished(release);
-  await app.close();
-  const overdue = new AbortController();
-  const ended = handlersEnded(app, overdue.signal);
-  overdue.abort();
   await ended;
 });

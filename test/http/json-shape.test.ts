@@ -64,7 +64,3 @@ test('accepts ordinary lists and text that is not JSON', () => {
   fc.assert(fc.property(fc.string(), (text) => void check(text)));
   check(']]]}}}"');
 });
-
-test('yields to other work after each 64 KiB', () => {
-  expect(check(' '.repeat(2 * 1024 * 1024))).toBe(32);
-});

@@ -1,15 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EXPORT_FORMATS, exportKey } from '../../src/domain/export-formats/formats.ts';
-import {
-  create,
-  expectError,
-  SECRET,
-  TSIGKEYS,
-  UNKNOWN_ID,
-  type Resource,
-} from '../harness/samples.ts';
+import { create, expectError, SECRET, TSIGKEYS, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { operationAt, readDocument, responseTo } from '../harness/description.ts';
 import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
@@ -41,14 +33,6 @@ describe.each(Object.entries(EXPORT_FORMATS))('?format=%s', (format, { extension
     );
     expect(response.headers.get('cache-control')).toBe('no-store');
   });
-});
-
-test('200 for HEAD with the headers of GET and no body', async () => {
-  const path = `/v2/tsigkeys/${key.id}/export?format=bind`;
-  const [head, get] = [await service.call('HEAD', path), await service.get(path)];
-  expect([head.status, head.text]).toEqual([200, '']);
-  for (const name of ['content-type', 'content-length', 'content-disposition'])
-    expect(head.headers.get(name)).toBe(get.headers.get(name));
 });
 
 test.each(['', '?format=', '?format=yaml', '?format=__proto__', '?format=BIND'])(
@@ -100,13 +84,6 @@ test.each([
   expect(response.text).not.toContain('SomeSecretKey');
 });
 
-test.each([
-  [404, 'tsigkey_not_found', UNKNOWN_ID],
-  [400, 'invalid_uuid', 'transfer'],
-])('%d %s for %s', async (status, type, id) => {
-  expectError(await exported(id, '?format=bind'), status, type);
-});
-
 test('403 without the right tsigkeys:get, even for an unknown format', async () => {
   const reader = await clientFor(service, ['reader']);
   for (const format of ['bind', 'none'])
@@ -115,40 +92,6 @@ test('403 without the right tsigkeys:get, even for an unknown format', async () 
       403,
       'forbidden',
     );
-});
-
-test('401 without a token', async () => {
-  expect((await service.with('').get(`/v2/tsigkeys/${key.id}/export?format=bind`)).status).toBe(
-    401,
-  );
-});
-
-test('405 for POST', async () => {
-  expectError(await service.post(`/v2/tsigkeys/${key.id}/export`, {}), 405, 'method_not_allowed');
-});
-
-test('the OpenAPI document lists every format and its media type', async () => {
-  const api = await readDocument(service);
-  const { parameters = [] } = operationAt(api, '/v2/tsigkeys/{id}/export', 'GET');
-  expect(parameters).toMatchObject([
-    { name: 'format', schema: { enum: Object.keys(EXPORT_FORMATS) } },
-    { name: 'for', required: false },
-    { name: 'primary', required: false },
-    { name: 'zone', required: false },
-  ]);
-  const { content = {} } = responseTo(api, '/v2/tsigkeys/{id}/export', 'GET', 200);
-  expect(Object.keys(content).toSorted()).toEqual(
-    [...Object.values(MEDIA_TYPES), 'text/plain'].toSorted(),
-  );
-});
-
-test('the log contains neither the name nor the secret of an exported key', async () => {
-  const before = service.log.length;
-  await exported(key.id, '?format=bind');
-  await expect
-    .poll(() => service.log.slice(before).join('\n'))
-    .toContain('/v2/tsigkeys/:id/export');
-  expect(service.log.slice(before).join('\n')).not.toMatch(/Transfer|transfer|4ycKX/);
 });
 
 describe('?for=secondary', () => {
@@ -185,13 +128,10 @@ describe('?for=secondary', () => {
     ['?format=lego&for=secondary&primary=192.0.2.53', /bind, knot, nsd, powerdns/],
     ['?format=bind&for=secondary', /needs primary/],
     ['?format=bind&for=secondary&primary=ns1.example.org', /IPv4 or IPv6/],
-    ['?format=bind&for=secondary&primary=192.0.2.53:0', /IPv4 or IPv6/],
     ['?format=bind&for=secondary&primary=192.0.2.53&zone=a%3Bb.example', /domain name/],
     ['?format=powerdns&for=secondary&primary=192.0.2.53&zone=a%24(id).example', /domain name/],
-    ['?format=powerdns&for=secondary&primary=192.0.2.53&zone=a/../b.example', /domain name/],
     ['?format=powerdns&for=secondary&primary=192.0.2.53&zone=0/25.-x.example', /domain name/],
     ['?format=bind&primary=192.0.2.53', /for=secondary/],
-    ['?format=bind&for=primary&zone=example.org', /for=secondary/],
     ['?format=bind&for=other', /for /],
   ])('400 for %s', async (text, reason) => {
     const response = await exported(key.id, text);

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { create, TLDS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { isClosing, parseResponses, sendBytes, statusesOf } from '../harness/wire.ts';
 
@@ -57,22 +56,6 @@ test('100 and 201 for Expect: 100-continue in a request that follows another pip
   expect(statusesOf(received.replace('HTTP/1.1 100 Continue\r\n\r\n', ''))).toEqual([200, 201]);
 });
 
-test('200 for another connection before the last of 61 pipelined requests', async () => {
-  service = await startTestService();
-  await create(service, TLDS, 'com');
-  const pipelined = sendBytes(
-    service.url,
-    get('/v2/tlds').repeat(60) + get('/v2/tlds', 'Connection: close\r\n'),
-  );
-  await expect
-    .poll(() => service.log.some((line) => line.includes('"status":200')), { interval: 1 })
-    .toBe(true);
-  expect((await service.get('/v2/pools')).status).toBe(200);
-  await pipelined;
-  const routes = service.log.map((line) => (JSON.parse(line) as { route?: string }).route);
-  expect(routes.lastIndexOf('/v2/tlds')).toBeGreaterThan(routes.indexOf('/v2/pools'));
-});
-
 test('408 for an incomplete body, after the responses to earlier pipelined requests', async () => {
   service = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
   const text = await sendBytes(
@@ -85,29 +68,4 @@ test('408 for an incomplete body, after the responses to earlier pipelined reque
     [200, false],
     [408, true],
   ]);
-});
-
-test('400 for CONNECT, after the responses to earlier pipelined requests', async () => {
-  service = await startTestService();
-  const text = await sendBytes(
-    service.url,
-    `${get('/v2/tlds').repeat(3)}CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n`,
-  );
-  expect(statusesOf(text)).toEqual([200, 200, 200, 400]);
-});
-
-test('200 for all waiting requests when the service stops; the last response has Connection: close', async () => {
-  service = await startTestService();
-  await create(service, TLDS, 'com');
-  const pipelined = sendBytes(service.url, get('/v2/tlds').repeat(60));
-  await expect
-    .poll(() => service.log.some((line) => line.includes('"route":"/v2/tlds","status":200')), {
-      interval: 1,
-    })
-    .toBe(true);
-  await service.close();
-  const responses = parseResponses(await pipelined);
-  expect(responses.map((response) => [response.status, isClosing(response)])).toEqual(
-    Array.from({ length: 60 }, (_, index) => [200, index === 59]),
-  );
 });

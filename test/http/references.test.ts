@@ -61,10 +61,8 @@ describe('keys', () => {
 
   test.each([
     [{ pool: 'third' }, ["'pool' must be the name of an existing pool"]],
-    [{ pool: '' }, ["'pool' must be the name of an existing pool"]],
     [{ pool: 'a\u0000' }, ["'pool' must be the name of an existing pool"]],
     [{ pool: 1 }, ["'pool' must be a string"]],
-    [{ pool: null }, ["'pool' must be a string"]],
     [
       { zone: 'three.example.' },
       [
@@ -107,7 +105,6 @@ describe('keys', () => {
     ['pool=second', ['a']],
     ['zone=one.example.', ['b', 'moved', 'other-project']],
     ['pool=second&name=b', []],
-    ['pool=third', []],
     ['pool=', []],
     ['zone=three.example.', []],
   ])('200 with the keys for the query %s', async (query, names) => {
@@ -128,14 +125,6 @@ describe('keys', () => {
   ])('400 for the query %s', async (query, message) => {
     const response = await service.get(`/v2/tsigkeys?${query}`);
     expect([response.status, response.body.message]).toEqual([400, message]);
-  });
-
-  test('400 lists the ids if several zones have the name in a filter', async () => {
-    const { status, body } = await service.get('/v2/tsigkeys?zone=two.example.');
-    expect([status, body.message]).toEqual([
-      400,
-      expect.stringMatching(/^The filter zone is the name of 2 zones \(.{36}, .{36}\)\. Use scope/),
-    ]);
   });
 
   test('401 for callers without the right to list pools, whether or not the pool exists', async () => {

@@ -53,16 +53,4 @@ describe('the responses of a turn', () => {
     endTurn();
     expect(sent).toEqual(['first', 'second failed', 'third']);
   });
-
-  test('may add a response while they are sent', () => {
-    const { sent, batch, add, endTurn } = setUp();
-    add('first');
-    batch(
-      () => add('third'),
-      () => undefined,
-    );
-    add('second');
-    endTurn();
-    expect(sent).toEqual(['first', 'third', 'second']);
-  });
 });

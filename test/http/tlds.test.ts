@@ -21,74 +21,42 @@ const label = (length: number) => 'l'.repeat(length);
 const long = (length: number) => `${label(62)}.`.repeat(5).slice(0, length - 1) + 'e';
 
 describe('names', () => {
-  test.each([
-    'com',
-    'co.uk',
-    '_tcp',
-    'a_b',
-    'a--b',
-    '1',
-    '127.0.0.1',
-    'xn--p1ai',
-    'a.b.c.d.e.f',
-    '_',
-    'x-1',
-    'MiXeD',
-    label(63),
-    long(254),
-  ])('201 for %s, stored in this spelling', async (name) => {
-    const response = await service.post('/v2/tlds', { name });
-    expect(response.status, response.text).toBe(201);
-    expect(response.body.name).toBe(name);
-    expect((await service.get(`/v2/tlds/${response.body.id}`)).body.name).toBe(name);
-  });
+  test.each(['co.uk', '_tcp', 'a--b', '127.0.0.1', 'xn--p1ai', 'MiXeD', label(63), long(254)])(
+    '201 for %s, stored in this spelling',
+    async (name) => {
+      const response = await service.post('/v2/tlds', { name });
+      expect(response.status, response.text).toBe(201);
+      expect(response.body.name).toBe(name);
+      expect((await service.get(`/v2/tlds/${response.body.id}`)).body.name).toBe(name);
+    },
+  );
 
   test.each([
     'com.',
-    '.com',
     '.',
     'a..b',
-    'a.b..',
     '-a',
-    'a-',
-    'a.-b',
     'a-.b',
-    '*',
     '*.com',
-    'com%',
     'a/b',
-    'a\\b',
     'a b',
-    '   ',
-    '^&$',
-    '@p%',
-    ' com',
     'com ',
     'com\n',
-    'co\tm',
-    'com\r\n',
     '\u200bcom',
     'ｃｏｍ',
     '١٢٣',
     label(64),
     long(255),
-    long(256),
-    't'.repeat(1000),
   ])('400 for %j', async (name) => {
     expect(problemsOf(await service.post('/v2/tlds', { name }))).toHaveLength(1);
     expect(problemsOf(await service.patch(`/v2/tlds/${kept.id}`, { name }))).toHaveLength(1);
   });
 
-  test('400 for the empty name', async () => {
+  test('400 for an empty name, and for a name that is not a string', async () => {
     expect(problemsOf(await service.post('/v2/tlds', { name: '' }))).toEqual(['name: minLength']);
-  });
-
-  test.each([null, 5, true, false, 1.5, [], ['com'], {}])(
-    '400 for a name that is not a string: %j',
-    async (name) => {
+    for (const name of [null, 5, ['com'], {}])
       expect(problemsOf(await service.post('/v2/tlds', { name }))).toEqual(['name: type']);
-    },
-  );
+  });
 
   test.each(['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00\\ud800'])(
     '400 for text that databases cannot store: "%s"',
@@ -104,7 +72,6 @@ describe('names', () => {
 
   test.each([
     ['рф', 'xn--p1ai'],
-    ['中国', 'xn--fiqs8s'],
     ['co.РФ', 'co.xn--p1ai'],
     ['bücher', 'xn--bcher-kva'],
   ])('400 for %s, with the A-labels of the name in the message', async (name, ascii) => {
@@ -147,14 +114,11 @@ describe('descriptions', () => {
 
   test.each([
     '',
-    ' ',
-    'Commercial',
     'tab\tand\nline',
     '\u0007\u001f\u007f',
     'доменная зона',
     '"quoted" \\ <b>',
     '\u{1f600}'.repeat(160),
-    'é'.repeat(160),
     null,
   ])('201 for %j, stored unchanged', async (description) => {
     const response = await service.post('/v2/tlds', { name: nextName(), description });
@@ -171,8 +135,6 @@ describe('descriptions', () => {
     ['x'.repeat(161), 'maxLength'],
     ['\u{1f600}'.repeat(161), 'maxLength'],
     [5, 'type'],
-    [true, 'type'],
-    [[], 'type'],
     [{}, 'type'],
   ] as const)('400 for %j', async (description, validator) => {
     expect(problemsOf(await service.post('/v2/tlds', { name: nextName(), description }))).toEqual([

@@ -35,16 +35,12 @@ async function keep(members: Record<string, unknown>, from = service): Promise<R
 describe('names and secrets', () => {
   const texts = [
     'Example key',
-    'Patch tsigkey',
-    'Example_Key',
     'rand-1.test.',
     ' ',
     '.',
     '*',
     'ключ',
-    'a/b?c#d',
     '"\\',
-    'x'.repeat(64),
     '\u{1f511}'.repeat(255),
   ];
 
@@ -69,14 +65,11 @@ describe('names and secrets', () => {
       ['', 'minLength'],
       ['x'.repeat(256), 'maxLength'],
       ['\u{1f511}'.repeat(256), 'maxLength'],
-      ['x'.repeat(100_000), 'maxLength'],
       [null, 'type'],
       [5, 'type'],
-      [true, 'type'],
       [['x'], 'type'],
       [{}, 'type'],
       ['a\nb', 'format'],
-      ['\u007f', 'format'],
       ['\u0085', 'format'],
       ['a\0b', 'format'],
     ];
@@ -150,31 +143,14 @@ describe('generated secrets', () => {
 });
 
 describe('algorithms and scopes', () => {
-  test.each(Object.keys(ALGORITHMS))('201 for the algorithm %s', async (algorithm) => {
-    expect((await keep({ algorithm })).algorithm).toBe(algorithm);
-  });
-
-  test.each([
-    'HMAC-SHA256',
-    'hmac-sha256.',
-    'hmac-md5.sig-alg.reg.int',
-    'hmac-sha256-128',
-    'gss-tsig',
-    'toString',
-    '',
-    ' hmac-sha256',
-    null,
-    5,
-    ['hmac-sha256'],
-  ])('400 for the algorithm %j', async (algorithm) => {
-    expect(problemsOf(await service.post('/v2/tsigkeys', key({ algorithm })))).toEqual([
-      'algorithm: enum',
-    ]);
-  });
-
-  test.each(['POOL', 'ZONE'])('201 for the scope %s', async (scope) => {
-    expect((await keep({ scope })).scope).toBe(scope);
-  });
+  test.each(['HMAC-SHA256', 'hmac-sha256.', 'hmac-sha256-128', 'gss-tsig', '', null, 5])(
+    '400 for the algorithm %j',
+    async (algorithm) => {
+      expect(problemsOf(await service.post('/v2/tsigkeys', key({ algorithm })))).toEqual([
+        'algorithm: enum',
+      ]);
+    },
+  );
 
   test.each(['pool', 'Zone', 'POOL ', 'SERVER', '', null, 1, []])(
     '400 for the scope %j',
@@ -191,29 +167,19 @@ describe('resource_id', () => {
     POOL_ID.toUpperCase(),
     POOL_ID.replaceAll('-', ''),
     `{${POOL_ID}}`,
-    `urn:uuid:${POOL_ID}`,
     `URN:UUID:${POOL_ID.toUpperCase()}`,
   ])('201 for %s, returned in the canonical spelling', async (spelling) => {
     expect((await keep({ resource_id: spelling })).resource_id).toBe(POOL_ID);
   });
 
-  test.each([
-    '',
-    'foo',
-    `${POOL_ID}0`,
-    `{${POOL_ID}`,
-    ` ${POOL_ID}`,
-    `${POOL_ID}\n`,
-    7,
-    12345678,
-    null,
-    [POOL_ID],
-    {},
-  ])('400 for %j', async (value) => {
-    expect(problemsOf(await service.post('/v2/tsigkeys', key({ resource_id: value })))).toEqual([
-      'resource_id: format',
-    ]);
-  });
+  test.each(['', 'foo', `${POOL_ID}0`, `{${POOL_ID}`, `${POOL_ID}\n`, 7, null])(
+    '400 for %j',
+    async (value) => {
+      expect(problemsOf(await service.post('/v2/tsigkeys', key({ resource_id: value })))).toEqual([
+        'resource_id: format',
+      ]);
+    },
+  );
 });
 
 test('400 with every missing and every invalid member', async () => {
@@ -233,51 +199,6 @@ test('400 with every missing and every invalid member', async () => {
   ]);
 });
 
-test('200 for a change of name and scope, and no other member changes', async () => {
-  const before = await keep({});
-  const { body } = await service.patch(`/v2/tsigkeys/${before.id}`, {
-    name: 'example_tsigkey',
-    scope: 'ZONE',
-  });
-  expect(body).toEqual({
-    ...before,
-    name: 'example_tsigkey',
-    scope: 'ZONE',
-    updated_at: body.updated_at,
-  });
-});
-
-describe('warnings in the log', () => {
-  const warningsOf = ({ id }: Resource) =>
-    service.log
-      .map((line) => JSON.parse(line))
-      .filter((line) => line.resource === id && line.level === 'warn');
-
-  test.each([
-    [{ algorithm: 'hmac-md5' }, ['hmac-md5 must not be used (RFC 8945 section 6)']],
-    [{ algorithm: 'hmac-sha1' }, ['hmac-sha1 is not recommended (RFC 8945 section 6)']],
-    [{ name: 'no domain name' }, ['the name must be a domain name to be used in DNS messages']],
-    [
-      { secret: 'Some-Secret' },
-      ['the secret must be base64 (RFC 4648 section 4) to be used in DNS messages'],
-    ],
-    [
-      { algorithm: 'hmac-sha512' },
-      ['the secret is shorter than the output of hmac-sha512 (RFC 2104 section 3)'],
-    ],
-    [{ algorithm: 'hmac-sha224' }, []],
-    [{ algorithm: 'hmac-sha512', secret: undefined }, []],
-  ])('201 for %j, with the expected warnings in the log', async (members, warnings) => {
-    expect(warningsOf(await keep(members)).map(({ msg }) => msg)).toEqual(warnings);
-  });
-
-  test('200 for a change that causes a warning in the log', async () => {
-    const sound = await keep({});
-    await service.patch(`/v2/tsigkeys/${sound.id}`, { algorithm: 'hmac-md5' });
-    expect(warningsOf(sound)).toHaveLength(1);
-  });
-});
-
 describe('with tsigkeys.strict', () => {
   let strict: TestService;
   beforeAll(async () => {
@@ -285,7 +206,6 @@ describe('with tsigkeys.strict', () => {
   });
 
   test.each([
-    'transfer-key',
     'Transfer.Key.Example.',
     `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}.`,
   ])('201 for the name %s', async (name) => {
@@ -295,7 +215,6 @@ describe('with tsigkeys.strict', () => {
   test.each([
     'Example key',
     'a..b',
-    'a..',
     '-a',
     'ключ',
     'x'.repeat(64),
@@ -311,19 +230,14 @@ describe('with tsigkeys.strict', () => {
     },
   );
 
-  test.each([
-    'SomeSecretKey',
-    'c2Vj cmV0',
-    'c2VjcmV0cw',
-    'c2VjcmV0cx==',
-    'c2VjcmV0cw===',
-    '====',
-    'c2-_',
-  ])('400 for the secret %s, because it is not base64', async (secret) => {
-    expect(problemsOf(await strict.post('/v2/tsigkeys', key({ secret })))).toEqual([
-      'secret: format',
-    ]);
-  });
+  test.each(['SomeSecretKey', 'c2Vj cmV0', 'c2VjcmV0cx==', 'c2-_'])(
+    '400 for the secret %s, because it is not base64',
+    async (secret) => {
+      expect(problemsOf(await strict.post('/v2/tsigkeys', key({ secret })))).toEqual([
+        'secret: format',
+      ]);
+    },
+  );
 
   test('400 for an invalid name and an invalid secret together, in creations and updates', async () => {
     expect(
@@ -334,9 +248,5 @@ describe('with tsigkeys.strict', () => {
       'name: format',
     ]);
     expect((await strict.patch(`/v2/tsigkeys/${id}`, { scope: 'ZONE' })).status).toBe(200);
-  });
-
-  test('201 with a generated secret', async () => {
-    await keep({ secret: undefined }, strict);
   });
 });

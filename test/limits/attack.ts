@@ -29,8 +29,8 @@ export interface Attack {
   readonly sending: 'nothing' | 'once' | 'in turn' | 'always' | 'a byte a second';
   /** `slowly` reads 1024 bytes per second. */
   readonly reading: 'everything' | 'nothing' | 'slowly';
-  /** When the attacker closes a connection. By default, at the end of the attack. */
-  readonly closing?: 'after the answer' | 'at once';
+  /** Whether the attacker closes a connection at once. By default, at the end of the attack. */
+  readonly closing?: 'at once';
   /** Whether the attacker opens a new connection when a connection ends. */
   readonly reopening?: boolean;
   /** The number of bytes that the attacker sends first, before it sends `a byte a second`. */

@@ -75,10 +75,7 @@ function open(job, sockets) {
   const receive = (size, buffer) => {
     done.receivedBytes += size;
     answered += countResponses(buffer.latin1Slice(0, size));
-    if (job.sending === 'in turn' && answered >= sent && !stopped) {
-      if (job.closing === 'after the answer') socket.resetAndDestroy();
-      else sendBlock();
-    }
+    if (job.sending === 'in turn' && answered >= sent && !stopped) sendBlock();
     if (job.reading !== 'slowly') return true;
     timer ??= setInterval(() => socket.resume(), 1000);
     return false;

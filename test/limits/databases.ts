@@ -1,9 +1,8 @@
 import { copyFileSync, existsSync, renameSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { openStore } from '../harness/dependencies.ts';
 import { runFolder } from '../harness/evidence.ts';
-import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { seed, withDatabase } from '../harness/trail.ts';
 import { zonesBySql } from '../harness/zones.ts';
 
@@ -43,16 +42,6 @@ export async function manyZones(folder: string): Promise<{ TSIGIL_DATABASE_URL: 
   return { TSIGIL_DATABASE_URL: `sqlite:${path}` };
 }
 
-/** Creates a PostgreSQL database with 100,000 zones, named after `folder`. */
-export async function manyZonesOnPostgres(
-  folder: string,
-): Promise<{ TSIGIL_DATABASE_URL: string }> {
-  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
-  await createSchema(url);
-  await queryPostgres(url, `${FILL}; ANALYZE zones`);
-  return { TSIGIL_DATABASE_URL: url };
-}
-
 /** The number of records of a long audit trail. */
 const RECORDS = 200_000;
 
@@ -66,13 +55,4 @@ export async function longTrail(folder: string): Promise<{ TSIGIL_DATABASE_URL: 
   }
   copyFileSync(original, path);
   return { TSIGIL_DATABASE_URL: `sqlite:${path}` };
-}
-
-/** Creates an audit trail with 200,000 records, in a PostgreSQL database named after `folder`. */
-export async function longTrailOnPostgres(
-  folder: string,
-): Promise<{ TSIGIL_DATABASE_URL: string }> {
-  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
-  await withDatabase(url, (database) => seed(database, RECORDS, 2000));
-  return { TSIGIL_DATABASE_URL: url };
 }

@@ -55,24 +55,17 @@ async function createKeys({ service }: Target, count: number): Promise<string[]>
   return ids;
 }
 
-/** Runs an SQL statement in the database of the service with this folder. */
-type RunSql = (folder: string, statement: string) => Promise<void>;
-
-const onSqlite: RunSql = (folder, statement) => {
+/** Runs a statement in the database of the service with this folder. */
+function runSql(folder: string, statement: string): void {
   const database = new DatabaseSync(join(folder, 'tsigil.db'));
   database.exec(`PRAGMA busy_timeout = 5000; ${statement}`);
   database.close();
-  return Promise.resolve();
-};
+}
 
-/** Returns the attacks on the delivery of keys to name servers, by a caller with a valid token. */
-export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
+/** Attacks on the delivery of keys to name servers, by a caller with a valid token. */
+export const DELIVERY: readonly Scenario[] = [
   {
     name: 'Read the keys of a name server as its agent on 256 connections',
-    bound:
-      'The service reads the keys of at most two name servers at a time, in slices. Further requests wait, those for the same name server one after the other.',
-    settings: [],
-    cost: 'The time of two slices for every other request.',
     async attack(target) {
       const { id } = await createServer(target);
       await createKeys(target, KEYS);
@@ -89,10 +82,6 @@ export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
   },
   {
     name: 'Change zones, and wait for keys of a name server that is down and misses 200,000 changes',
-    bound:
-      'The service keeps the oldest and the newest 100 changes of a name server. It reads the state of keys for all waiting requests together, at most every 50 ms.',
-    settings: [],
-    cost: 'The time of two requests for each request.',
     prepare(folder) {
       const local = { file: join(folder, 'keys.conf'), controlPort: 1 };
       const down = { name: 'down', driver: 'bind', address: '127.0.0.1:1', local };
@@ -103,7 +92,7 @@ export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
     async attack(target) {
       const { id } = await createServer(target);
       const keys = await createKeys(target, 1000);
-      for (const statement of MISSED_CHANGES) await runSql(target.service.folder, statement);
+      for (const statement of MISSED_CHANGES) runSql(target.service.folder, statement);
       const headers = { 'X-Auth-Token': await target.token('admin', PROJECT) };
       const zone = { name: `${NEW_WORD}.bystander.`, email: 'a@example.org' };
       return {
@@ -123,5 +112,3 @@ export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
     atLeast: { succeeded: 100 },
   },
 ];
-
-export const DELIVERY = deliveryAttacks(onSqlite);

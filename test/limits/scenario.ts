@@ -1,16 +1,10 @@
-import type { Attack, AttackReport } from './attack.ts';
+import type { Attack } from './attack.ts';
 import type { AttackedService, Start } from './service.ts';
 
-/** An attack, and its row in the table in SECURITY.md. */
+/** An attack of the table in SECURITY.md, which says what limits it. */
 export interface Scenario extends Start {
   /** A sentence in the imperative that describes the attack. */
   readonly name: string;
-  /** A description of the limits that bound the effect. */
-  readonly bound: string;
-  /** The settings that bound the effect. */
-  readonly settings: readonly string[];
-  /** The maximum cost for other callers. */
-  readonly cost: string;
   /** The program that the attack requires, and its Debian package. */
   readonly needs?: readonly [program: string, debianPackage: string];
   /**
@@ -25,15 +19,8 @@ export interface Scenario extends Start {
   readonly atLeast: Partial<
     Record<'opened' | 'closed' | 'sentBytes' | 'receivedBytes' | 'answers' | 'succeeded', number>
   >;
-  /**
-   * The number of descriptors that may stay open after the attack, for database connections that
-   * the service closes later.
-   */
-  readonly pooledConnections?: number;
   /** Whether another caller creates TLD entries during the attack. */
   readonly writes?: boolean;
-  /** Returns violations of further bounds. Called once, at the end of the attack. */
-  problems?(report: AttackReport, service: AttackedService): Promise<string[]> | string[];
 }
 
 /** A service before an attack. */

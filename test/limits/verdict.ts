@@ -52,7 +52,7 @@ export async function expectBounded(
   const service = await startAttackedService({ ...scenario, variables }, folder);
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1)
     await Promise.all(WARM_UP_PATHS.map((path) => service.get(path, NEW_CONNECTION)));
-  const before = countDescriptors(service.pid) + (scenario.pooledConnections ?? 0);
+  const before = countDescriptors(service.pid);
 
   const described = await scenario.attack(targetOf(service));
   const others = await prepareOthers(scenario, service);
@@ -65,7 +65,6 @@ export async function expectBounded(
   await shortest;
   await attack.stop();
   const problems = [...(await others.stop()), ...faultsOf(attack.report())];
-  problems.push(...((await scenario.problems?.(attack.report(), service)) ?? []));
 
   await expect.poll(() => countDescriptors(service.pid)).toBeLessThanOrEqual(before);
   expect((await service.get('/healthcheck', NEW_CONNECTION)).status).toBe(200);

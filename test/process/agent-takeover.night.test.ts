@@ -1,19 +1,19 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { agentProcess, createAgent, type TestAgent } from '../harness/agent.ts';
+import { beforeAll,describe,expect,test } from 'vitest';
+import { agentProcess,createAgent,type TestAgent } from '../harness/agent.ts';
 import { bind } from '../harness/brands/bind.ts';
 import {
-  createKey,
-  createZones,
-  deliveries,
-  startDeliveryServer,
-  untilLive,
-  verdictOf,
-  type DeliveryServer,
+createKey,
+createZones,
+deliveries,
+startDeliveryServer,
+untilLive,
+verdictOf,
+type DeliveryServer,
 } from '../harness/delivery.ts';
-import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { startServiceProcess,temporaryFolder,type ServiceProcess } from '../harness/service.ts';
 
 describe.runIf(bind.isInstalled())('agents of one name server on hosts with the same name', () => {
   const [folder, otherHost] = [temporaryFolder(), temporaryFolder()];

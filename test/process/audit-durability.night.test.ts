@@ -1,63 +1,16 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { expectOneRecordEach, runOperations } from '../audit/operations.ts';
-import { auditRecords } from '../harness/audit.ts';
 import { canMount, fillWith, mountMemory } from '../harness/file-systems.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
-import { emptyLedger, storm } from '../harness/storm.ts';
 
-const WORKERS = 12;
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
 let folder: string;
 beforeEach(() => {
   folder = temporaryFolder();
 });
-
-test('each of 200 random operations by three callers adds exactly one record', async () => {
-  const service = await startServiceProcess(folder);
-  const done = await runOperations([service], 200);
-  await expectOneRecordEach(`sqlite:${join(folder, 'var/tsigil.db')}`, done);
-  expect(await service.stop('SIGTERM')).toBe(0);
-});
-
-/** Returns the ids of the resources that exist according to the audit trail. */
-async function idsInTrail(url: string): Promise<string[]> {
-  const ids = new Set<string>();
-  for (const { action, resource_id: id } of await auditRecords(url)) {
-    if (id === null) continue;
-    if (action.endsWith(':create')) ids.add(id);
-    if (action.endsWith(':delete')) ids.delete(id);
-  }
-  return [...ids].sort();
-}
-
-test('after kill -9 during concurrent writes, 10 times, the stored resources agree with the audit trail', async () => {
-  const file = join(folder, 'var/tsigil.db');
-  const ledger = emptyLedger();
-  for (let round = 0; round < 10; round += 1) {
-    const service = await startServiceProcess(folder);
-    let lives = 0;
-    const untilItDies = (answered: boolean) => {
-      lives += 1;
-      if (lives === 3 * WORKERS + round) service.process.kill('SIGKILL');
-      return answered ? service : undefined;
-    };
-    await Promise.all(
-      Array.from({ length: WORKERS }, (_, worker) =>
-        storm(untilItDies, `r${round}-w${worker}`, ledger),
-      ),
-    );
-    expect(await service.stop('SIGKILL')).toBeNull();
-    const rows = queryByAnotherProgram(
-      file,
-      'SELECT id FROM tlds UNION ALL SELECT id FROM tsigkeys',
-    ) as { id: string }[];
-    expect(rows.map(({ id }) => id).sort()).toEqual(await idsInTrail(`sqlite:${file}`));
-  }
-}, 240_000);
 
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a full disk', () => {
   /**
@@ -89,29 +42,6 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
       disk.remove();
     }
   }
-
-  test('503, and neither the change nor its record is stored', async () => {
-    let accepted = 0;
-    await onFullDisk(
-      {},
-      () => Promise.resolve(),
-      async (service) => {
-        let status = 201;
-        for (; status === 201; accepted += status === 201 ? 1 : 0) {
-          const body = { name: `t${accepted}`, description: 'x'.repeat(160) };
-          ({ status } = await service.post('/v2/tlds', body));
-        }
-        expect(status).toBe(503);
-      },
-      (file) =>
-        expect(
-          queryByAnotherProgram(
-            file,
-            "SELECT (SELECT count(*) FROM tlds) AS tlds, (SELECT count(*) FROM audit_records WHERE action = 'tlds:create') AS records",
-          ),
-        ).toEqual([{ tlds: accepted, records: accepted }]),
-    );
-  });
 
   test('with auditing of each read, 503 without a secret, and exactly one record for each read that succeeded', async () => {
     const key = { name: 'key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };

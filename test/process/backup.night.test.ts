@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { canMount, mountMemory } from '../harness/file-systems.ts';
-import { cleanEnvironment, PROGRAM, runTsigil, temporaryFolder } from '../harness/service.ts';
+import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
 import { queryByAnotherProgram, startForeignProgram } from '../harness/sqlite-programs.ts';
 
 const ROWS = 30_000;
@@ -77,14 +77,6 @@ function expectComplete(copy: string): void {
 }
 
 describe('tsigil backup', () => {
-  test('in another folder than the service names the missing file and --config: exit code 1', async () => {
-    const { status, stderr } = runTsigil(place, {}, 'backup', '--to', 'copy.db');
-    expect(stderr).toBe(
-      `tsigil: The database '${join(place, 'var/tsigil.db')}' does not exist. Use --config FILE of the service, or run the command in the folder in which it runs\n`,
-    );
-    expect([status, readdirSync(place)]).toEqual([1, []]);
-  });
-
   test('after kill -9 at ten different parts of the copy, the file is complete or does not exist', async () => {
     expect(await startBackup('whole.db').ended).toEqual({ status: 0, signal: null, err: '' });
     const { size } = statSync(join(place, 'whole.db'));

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -42,12 +42,6 @@ async function keystone(login: number, validation: number): Promise<Record<strin
 }
 
 describe('the check of the database', () => {
-  test('accepts a file that does not exist, and does not create it', async () => {
-    expect(await check(sqlite('var/deep/new.db'))).toEqual([
-      expect.stringMatching(/^The service creates the database file '.*new\.db' at startup\.$/),
-    ]);
-  });
-
   test('reports a file that is not a database, and a folder', async () => {
     writeFileSync(join(folder, 'text.db'), 'this is not a database');
     mkdirSync(join(folder, 'folder.db'));
@@ -56,14 +50,6 @@ describe('the check of the database', () => {
     ]);
     expect(await check(sqlite('folder.db'))).toEqual([
       expect.stringMatching(/^! 'database': '.*folder\.db' is not a file$/),
-    ]);
-  });
-
-  test.runIf(process.getuid?.() !== 0)('reports a folder without write permission', async () => {
-    mkdirSync(join(folder, 'closed'));
-    chmodSync(join(folder, 'closed'), 0o500);
-    expect(await check(sqlite('closed/new.db'))).toEqual([
-      expect.stringMatching(/^! 'database': permission denied/),
     ]);
   });
 
@@ -92,15 +78,6 @@ describe('the check of Keystone', () => {
     expect(problem).toMatch(/^! 'auth\.keystone': Keystone: returned /);
     expect(problem).toMatch(message);
     expect(problem).not.toContain('a-password');
-  });
-
-  test('reports that nothing listens at the URL', async () => {
-    const settings = await keystone(201, 404);
-    const [, problem = ''] = await check({
-      ...settings,
-      TSIGIL_AUTH_KEYSTONE_URL: 'http://127.0.0.1:9',
-    });
-    expect(problem).toMatch(/nothing listens at the address.*Check 'auth\.keystone\.url'/);
   });
 });
 

@@ -1,14 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { cleanEnvironment, temporaryFolder } from '../harness/service.ts';
-import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+import { hasProgram } from '../harness/tools.ts';
 
 const DEMO = join(import.meta.dirname, '../../deploy/demo/demo.mjs');
-const PROCESSES = join(import.meta.dirname, '../../deploy/demo/processes.mjs');
 
 const NAME_SERVERS = [
   { driver: 'bind', program: 'named', title: 'BIND', debian: 'bind9' },
@@ -116,27 +115,4 @@ describe('npm run demo', () => {
       expect(remains(folder)).toEqual([]);
     },
   );
-
-  test('exits with 1 and the list of all drivers for an unknown driver', () => {
-    const { status, stderr } = spawnSync(process.execPath, [DEMO, 'unbound'], {
-      encoding: 'utf8',
-      env: TOOL_ENVIRONMENT,
-    });
-    expect({ status, stderr }).toEqual({
-      status: 1,
-      stderr: "The demo failed: Unknown driver 'unbound'. Use one of: bind, knot, nsd, powerdns.\n",
-    });
-  });
-});
-
-test('the JSON that the demo reads contains no message on standard error', () => {
-  const script = `
-    import { createProcesses } from ${JSON.stringify(PROCESSES)};
-    const { run } = createProcesses('.', new AbortController().signal);
-    const program = 'console.log("{}"); console.error("Deleted keys are still there")';
-    process.stdout.write((await run(process.execPath, ['-e', program])).stdout);`;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    encoding: 'utf8',
-  });
-  expect({ stdout, stderr }).toEqual({ stdout: '{}\n', stderr: '' });
 });

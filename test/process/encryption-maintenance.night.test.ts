@@ -1,5 +1,5 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { renameSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -80,38 +80,6 @@ describe('encryption reset', () => {
     expect(await lost()).toEqual(['two.example']);
     await service.stop('SIGTERM');
     expect(run('reset', '--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
-  });
-
-  test('lists the keys without a secret, even in a copy of the database', async () => {
-    await service.stop('SIGTERM');
-    rmSync(join(folder, 'var/master.key'));
-    expect(run('reset', '--yes').status).toBe(0);
-    const copy = 'sqlite:copy/tsigil.db';
-    const { status } = runTsigil(
-      folder,
-      {},
-      'copy-database',
-      '--from',
-      'sqlite:var/tsigil.db',
-      '--to',
-      copy,
-    );
-    expect(status).toBe(0);
-    service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: copy });
-    expect(await lost()).toEqual(NAMES);
-    await service.patch(`/v2/tsigkeys/${ids[0]}`, { secret: 'bmV3IHNlY3JldA==' });
-    expect(await lost()).toEqual(['two.example']);
-  });
-
-  test('changes nothing without a confirmation', async () => {
-    const before = await keys();
-    await service.stop('SIGTERM');
-    renameSync(join(folder, 'var/master.key'), join(folder, 'master.key'));
-    const { status, stderr } = run('reset');
-    expect([status, stderr]).toEqual([2, expect.stringContaining('Nothing was changed')]);
-    renameSync(join(folder, 'master.key'), join(folder, 'var/master.key'));
-    service = await startServiceProcess(folder);
-    expect(await keys()).toEqual(before);
   });
 });
 
@@ -212,21 +180,6 @@ describe('encryption accept', () => {
     expect(await whoami(token)).toBe(200);
   });
 
-  test('no copy of the database makes a refused token valid', async () => {
-    const { id, token } = await issueUnsigned();
-    const copy = [
-      'copy-database',
-      '--from',
-      'sqlite:var/tsigil.db',
-      '--to',
-      'sqlite:copy/tsigil.db',
-    ];
-    const { status, stderr } = runTsigil(folder, {}, ...copy);
-    expect([status, stderr]).toEqual([1, expect.stringContaining(`the token '${id}'`)]);
-    service = await startServiceProcess(folder);
-    expect(await whoami(token)).toBe(401);
-  });
-
   test('no rotation of keys makes a refused token valid', async () => {
     const { id, token } = await issueUnsigned();
     service = await startServiceProcess(folder);
@@ -248,14 +201,6 @@ test('a service keeps its master key if the file is removed, and refuses to rota
   await service.post('/v2/encryption/rotate', undefined);
   expect(await keys()).toEqual(before);
 });
-
-test.each(['scrub', 'reset'])(
-  'encryption %s exits with 1 while a service uses the database',
-  (name) => {
-    const { status, stderr } = run(name, '--yes');
-    expect([status, stderr]).toEqual([1, expect.stringContaining('Another process is using')]);
-  },
-);
 
 test('encryption scrub rewrites the file of a stopped service, after a confirmation', async () => {
   const before = await keys();

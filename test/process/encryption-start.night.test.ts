@@ -84,13 +84,6 @@ describe('the first start with SQLite', () => {
     await again.stop('SIGTERM');
   });
 
-  test('uses the master key of an earlier start that was killed before it stored a data key', async () => {
-    mkdirSync(join(folder, 'var'));
-    writeFileSync(keyFile(), `${formatMasterKey(OTHER)}\n`, { mode: 0o600 });
-    await createService();
-    expect(masterKeyId()).toBe(OTHER.id);
-  });
-
   test.each([
     ['the setting', { TSIGIL_ENCRYPTION_MASTER_KEY: formatMasterKey(OTHER) }],
     ['a file', { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: 'own.key' }],
@@ -181,28 +174,6 @@ describe('a start without the right master key', () => {
       database.close();
     },
   );
-
-  test.each(['nosuch.key', 'empty.key'])(
-    'creates no database if the configured master key file is unusable: %s',
-    (name) => {
-      writeFileSync(join(folder, 'empty.key'), '');
-      const { status, stderr } = serveInVain({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: name });
-      expect([status, stderr]).toEqual([
-        1,
-        expect.stringContaining(`The master key file '${name}'`),
-      ]);
-      expect(readdirSync(folder)).toEqual(['empty.key']);
-    },
-  );
-
-  test('accepts a master key file that everyone can read, with a warning', async () => {
-    const { id, secret } = await createService();
-    chmodSync(keyFile(), 0o644);
-    const service = await startServiceProcess(folder);
-    expect(service.output()).toContain('Every user of this machine can read the master key');
-    expect(await secretOf(service, id)).toBe(secret);
-    await service.stop('SIGTERM');
-  });
 });
 
 test('a service starts on a backup from before a master key rotation if the master key file has the old key', async () => {

@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -122,13 +122,6 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
   },
 );
 
-test('a service whose log cannot be written exits with 0 after SIGTERM', async () => {
-  const { client, complaints, stop } = await startWithLogIn('/dev/full');
-  await sendRequests(client, 3);
-  expect(await stop()).toBe(0);
-  expect(complaints()).toMatch(/tsigil: The log cannot be written: ENOSPC/);
-});
-
 test('a program that stops reading the log does not block the service', async () => {
   const service = await startServiceProcess(folder);
   child = service.process;
@@ -150,18 +143,3 @@ test('a program that stops reading the log does not block the service', async ()
     printed.filter((line) => line.startsWith('tsigil: The log cannot be written')),
   ).toHaveLength(1);
 });
-
-test.each(['--help', 'check-config'])(
-  '%s exits with 1 and reports that its output cannot be written',
-  (argument) => {
-    const full = openSync('/dev/full', 'w');
-    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, argument], {
-      env: cleanEnvironment(),
-      stdio: ['ignore', full, 'pipe'],
-      encoding: 'utf8',
-    });
-    closeSync(full);
-    expect(stderr).toMatch(/^tsigil: The output cannot be written: the disk is full\n$/);
-    expect(status).toBe(1);
-  },
-);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll,expect,test } from 'vitest';
 import { endOfTurn } from '../harness/client.ts';
-import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { sendRequest, type WireResponse } from '../harness/wire.ts';
+import { startServiceProcess,temporaryFolder,type ServiceProcess } from '../harness/service.ts';
+import { sendRequest,type WireResponse } from '../harness/wire.ts';
 
 type Line = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { request as startRequest } from 'node:http';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
@@ -177,25 +177,6 @@ describe('SIGHUP applies', () => {
       expect(serial(await open())).toBe(serial(after));
     },
   );
-
-  test.runIf(hasProgram('openssl', 'openssl'))(
-    'a warning, like the start, if every user can read the key of the certificate',
-    async () => {
-      createAuthority(folder, 'authority');
-      const { key, cert } = createCertificate(folder, 'authority');
-      write('cert.pem', cert);
-      writeFileSync(join(folder, 'key.pem'), key, { mode: 0o600 });
-      const settings = 'tls: {cert: cert.pem, key: key.pem}\n';
-      const warning = 'Every user of this machine can read the key of the certificate';
-      const quiet = await start(settings);
-      expect(quiet.output()).not.toContain(warning);
-      chmodSync(join(folder, 'key.pem'), 0o644);
-      await reload(quiet, settings);
-      await expect.poll(() => quiet.output()).toContain(warning);
-      await quiet.stop('SIGTERM');
-      expect((await start(settings)).output()).toContain(warning);
-    },
-  );
 });
 
 describe('SIGHUP', () => {
@@ -232,17 +213,5 @@ describe('SIGHUP', () => {
     const team = await createTeam(service);
     expect(await reload(service, '')).toContain('is empty');
     expect((await team.get('/v2/tlds')).status).toBe(200);
-  });
-
-  test('keeps the former configuration if the file does not exist', async () => {
-    const service = await start(POLICY);
-    const team = await createTeam(service);
-    rmSync(join(folder, 'tsigil.yaml'));
-    service.process.kill('SIGHUP');
-    while (!service.output().includes('SIGHUP received'))
-      await once(service.process.stdout ?? service.process, 'data');
-    expect(service.output()).toContain('tsigil.yaml');
-    expect((await team.get('/v2/tlds')).status).toBe(200);
-    expect(await service.stop('SIGTERM')).toBe(0);
   });
 });

@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -305,25 +304,6 @@ describe('tsigil restore', () => {
     for (const path of [database(), `${database()}-lock`])
       expect([statSync(path).uid, statSync(path).gid]).toEqual([65_534, 65_534]);
   });
-
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s at the question removes the copy', async (name) => {
-    // `script` gives the command a terminal, on which it asks.
-    const child = spawn(
-      'script',
-      ['-qec', `exec ${process.execPath} ${PROGRAM} restore backup.db`, '/dev/null'],
-      { cwd: folder, env: cleanEnvironment({ PATH: process.env.PATH ?? '' }), stdio: 'pipe' },
-    );
-    for await (const chunk of child.stdout) if (String(chunk).includes('[y/N]')) break;
-    const [copy = ''] = readdirSync(join(folder, 'var')).filter((each) =>
-      each.includes('.restore-'),
-    );
-    expect(copy).not.toBe('');
-    const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
-    process.kill(Number(children.trim()), name);
-    await once(child, 'close');
-    expect(readdirSync(join(folder, 'var')).filter((each) => each.includes('.re'))).toEqual([]);
-    expect(namesIn(database())).toEqual(AFTER);
-  });
 });
 
 test('audit verify --checkpoints lists the checkpoints that restores took back', async () => {
@@ -393,19 +373,6 @@ describe('tsigil restore refuses, and changes nothing,', () => {
       'damaged',
     ],
     [
-      'a text',
-      (path) => writeFileSync(path, 'no database\n'.repeat(1000)),
-      'not a SQLite database',
-    ],
-    [
-      'the database of another program',
-      async (path) => {
-        rmSync(path);
-        await (await startForeignProgram(path, 'CREATE TABLE other (id INTEGER)')).release();
-      },
-      'is not a database of this service',
-    ],
-    [
       'a backup of a newer version',
       async (path) =>
         (
@@ -421,11 +388,6 @@ describe('tsigil restore refuses, and changes nothing,', () => {
     const { status, stderr } = restore(['backup.db', '--yes', '--revive']);
     expect([status, stderr]).toEqual([1, expect.stringContaining(problem)]);
     expect(namesIn(database())).toEqual(AFTER);
-  });
-
-  test('for the database itself', () => {
-    const { status, stderr } = restore(['var/tsigil.db', '--yes']);
-    expect([status, stderr]).toEqual([1, expect.stringContaining('is the database itself')]);
   });
 
   test('if the master key does not fit the backup', () => {

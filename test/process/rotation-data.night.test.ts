@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach,beforeEach,describe,expect,test,vi } from 'vitest';
 import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
-import { createKey, type CreatedKey } from '../harness/delivery.ts';
+import { createKey,type CreatedKey } from '../harness/delivery.ts';
 import {
-  runTsigil,
-  startServiceProcess,
-  temporaryFolder,
-  type ServiceProcess,
+runTsigil,
+startServiceProcess,
+temporaryFolder,
+type ServiceProcess,
 } from '../harness/service.ts';
 
 const TOKEN = 'rotation-data-0123456789-0123456789abcdef';

@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { get } from 'node:https';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
@@ -33,11 +31,6 @@ function readToken(file: string): string {
 }
 
 test.each([
-  [
-    'a folder below /proc',
-    { TSIGIL_DATABASE_URL: 'sqlite:/proc/nosuch/tsigil.db' },
-    '/proc/nosuch',
-  ],
   [
     'a named pipe as the configuration',
     { TSIGIL_CONFIG: 'pipe' },
@@ -128,40 +121,6 @@ describe('the first administrator token', () => {
     const without = await start();
     readToken(join(folder, 'var/admin.token'));
     expect((await without.with(token).get('/v2/tlds')).status).toBe(401);
-  });
-
-  test('is not created if the service cannot listen, and is created at the next start', async () => {
-    const blocker = createServer().listen(0, '127.0.0.1');
-    await once(blocker, 'listening');
-    const { port } = blocker.address() as { port: number };
-    const { status, stdout, stderr } = serveInVain(folder, { TSIGIL_LISTEN: `127.0.0.1:${port}` });
-    expect(stderr).toMatch(
-      new RegExp(
-        `^tsigil: Cannot listen on '127\\.0\\.0\\.1:${port}': address already in use\\nStop .*\\n$`,
-      ),
-    );
-    expect([status, stdout]).toEqual([1, '']);
-    expect(existsSync(join(folder, 'var/admin.token'))).toBe(false);
-    blocker.close();
-    const service = await start();
-    readToken(join(folder, 'var/admin.token'));
-    expect(service.output()).toContain('Token: ');
-  });
-});
-
-describe('a failed start', () => {
-  test('lists every invalid setting and exits with 2', () => {
-    const { status, stdout, stderr } = serveInVain(folder, {
-      TSIGIL_LOG_LEVEL: 'loud',
-      TSIGIL_NOSUCH: '1',
-    });
-    expect([status, stdout]).toEqual([2, '']);
-    expect(stderr).toBe(
-      'tsigil: The configuration is not valid:\n' +
-        '  - Unknown environment variable TSIGIL_NOSUCH\n' +
-        '  - TSIGIL_LOG_LEVEL must be one of info, warn, error\n',
-    );
-    expect(readdirSync(folder)).toEqual([]);
   });
 });
 

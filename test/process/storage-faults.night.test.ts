@@ -1,14 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiResponse, Client } from '../harness/client.ts';
@@ -140,16 +131,6 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(present);
   });
 
-  test('the service exits with 0 after SIGTERM while the disk is full, and loses no acknowledged write', async () => {
-    const disk = mount((parent) => mountMemory(parent, '2m'));
-    const client = await start(join(disk, 'tsigil.db'));
-    fillWith(join(disk, 'filler'));
-    const { acknowledged } = await createUntilRefused(client);
-    expect(await client.stop('SIGTERM')).toBe(0);
-    rmSync(join(disk, 'filler'));
-    expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(acknowledged);
-  });
-
   test('503 for a revocation that cannot be stored, then 401 for the token, and 204 when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
@@ -189,33 +170,6 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     await client.stop('SIGKILL');
     const again = await start(join(disk, 'tsigil.db'));
     expect((await again.with(revoked?.holder.token ?? '').get('/v2/tlds')).status).toBe(401);
-  });
-
-  test('a killed service starts again while the disk is full, and returns 200 for reads', async () => {
-    const disk = mount((parent) => mountMemory(parent, '2m'));
-    const client = await start(join(disk, 'tsigil.db'));
-    expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
-    fillWith(join(disk, 'filler'));
-    const { acknowledged } = await createUntilRefused(client);
-    await client.stop('SIGKILL');
-    const again = await start(join(disk, 'tsigil.db'));
-    expect(await namesOf(again)).toEqual(['com', ...acknowledged]);
-    expectUnavailable(
-      await again.post('/v2/tlds', { name: 'net', description: 'x'.repeat(160) }),
-      /the disk is full/,
-    );
-  });
-
-  test('the service exits with 1 and a one-line message at the start, and starts when space is free', async () => {
-    const disk = mount((parent) => mountMemory(parent, '2m'));
-    fillWith(join(disk, 'filler'));
-    const { status, stdout, stderr } = serveOn(join(disk, 'tsigil.db'));
-    expect(stderr).toMatch(
-      /^tsigil: The database cannot be used: the disk is full \(.*tsigil\.db.*\)\n$/,
-    );
-    expect([status, stdout]).toEqual([1, '']);
-    rmSync(join(disk, 'filler'));
-    expect((await (await start(join(disk, 'tsigil.db'))).get('/readyz')).status).toBe(200);
   });
 });
 
@@ -300,18 +254,5 @@ describe('a corrupt database file', () => {
       /^tsigil: The database cannot be used: the file is damaged; restore a backup \(.*tsigil\.db: .*\)\n$/,
     );
     expect([status, stdout]).toEqual([1, '']);
-  });
-
-  test('the service exits with 1 for a file that is not a database, and does not change this file', () => {
-    const database = join(folder, 'notes.txt');
-    const content = 'Remember the milk.\n'.repeat(500);
-    writeFileSync(database, content);
-    const { status, stdout, stderr } = serveOn(database);
-    expect(stderr).toMatch(
-      /^tsigil: The database cannot be used: the file is not a SQLite database \(.*notes\.txt: .*\)\n$/,
-    );
-    expect([status, stdout]).toEqual([1, '']);
-    expect(readFileSync(database, 'utf8')).toBe(content);
-    expect(existsSync(`${database}-wal`)).toBe(false);
   });
 });

@@ -96,40 +96,6 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     expect(sockets.every(({ destroyed, readableEnded }) => destroyed || readableEnded)).toBe(true);
   });
 
-  test('the service closes an idle connection after the handshake, even if the client does not close it', async () => {
-    const url = await startSecurely({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
-    for (let count = 0; count < 5; count += 1) await openSecurely(url);
-    await expect.poll(() => cutOff(url, 'request_timeout'), { interval: 100 }).toBe(5);
-    await expect.poll(() => countOpen(url), { interval: 100 }).toBe(1);
-  });
-
-  test('the service closes a connection if the client does not read the responses', async () => {
-    const url = await startSecurely({ TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
-    const { text } = await getOnce(`${url}/openapi.json`);
-    const socket = await openSecurely(url);
-    socket.pause().write('GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(64));
-    expect(64 * text.length).toBeGreaterThan(12e6);
-    await expect.poll(() => cutOff(url, 'unread_answer'), { interval: 100 }).toBe(1);
-    expect(await countOpen(url)).toBe(1);
-  });
-
-  test('the service closes a connection above the limit at once', async () => {
-    const url = await startSecurely({ TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS: '3' });
-    await open(url, 5);
-    await expect
-      .poll(
-        () => sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length,
-      )
-      .toBe(2);
-    expect((await getOnce(`${url}/healthcheck`)).text).toBe('OK');
-  });
-
-  test('a graceful stop does not wait for slow handshakes', async () => {
-    const url = await startSecurely({ TSIGIL_STOP_GRACE_SECONDS: '1' });
-    await open(url, 3);
-    expect(await service?.stop('SIGTERM')).toBe(0);
-  });
-
   test('every response has Strict-Transport-Security if tls.hstsMaxAgeSeconds is set', async () => {
     const url = await startSecurely({ TSIGIL_TLS_HSTS_MAX_AGE_SECONDS: '31536000' });
     const close = 'Host: h\r\nConnection: close\r\n\r\n';
