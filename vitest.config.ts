@@ -56,8 +56,6 @@ const ON_BOTH_DATABASES = {
     'delivery/removing',
     'delivery/rotation',
     'end-to-end/documented-zone-names',
-    'end-to-end/iana-list',
-    'end-to-end/tsig-keygen',
     'http/actions',
     'http/any-request',
     'http/audit-long.night',

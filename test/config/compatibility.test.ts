@@ -1,12 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { OPTIONS, valueAt } from '../../src/config/options.ts';
-import { temporaryFolder } from '../harness/service.ts';
 import { CASES } from './cases.ts';
-
-const folder = temporaryFolder();
 
 type Value = string | number | boolean;
 
@@ -31,19 +26,6 @@ describe('compatibility: designate', () => {
     expect(changed).toEqual(DIFFERENT);
   });
 
-  test('can be set in the file, before or after other settings', () => {
-    const path = join(folder, 'tsigil.yaml');
-    for (const text of [
-      'compatibility: designate\nlog:\n  level: warn\n',
-      'log:\n  level: warn\ncompatibility: designate\n',
-    ]) {
-      writeFileSync(path, text);
-      const config = readConfig(path, {});
-      expect([config.log.level, config.api.defaultLimit]).toEqual(['warn', 20]);
-    }
-    expect(readConfig(path, { TSIGIL_COMPATIBILITY: 'none' }).api.defaultLimit).toBe(1000);
-  });
-
   test.each(DIFFERENT)('a value for %s overrides the changed default', (key, usual, designate) => {
     const [variable = ''] = CASES[key] ?? [];
     const value = String(usual ?? (designate === 403 ? 401 : true));
@@ -51,11 +33,5 @@ describe('compatibility: designate', () => {
     expect(String(valueAt(config, key))).toBe(value);
     for (const [other, , expected] of DIFFERENT.filter(([name]) => name !== key))
       expect(valueAt(config, other), other).toEqual(expected);
-  });
-
-  test('an invalid value is reported once', () => {
-    expect(() => readConfig(undefined, { TSIGIL_COMPATIBILITY: 'nova' })).toThrow(
-      /^The configuration is not valid:\n {2}- TSIGIL_COMPATIBILITY must be one of none, designate$/,
-    );
   });
 });

@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fileProblems } from '../../src/config/checks.ts';
-import { readConfig } from '../../src/config/config.ts';
 import { PATH_FORMAT } from '../../src/config/kinds.ts';
 import { variableOf } from '../../src/config/option.ts';
 import { OPTIONS } from '../../src/config/options.ts';
@@ -74,21 +73,3 @@ test.runIf(hasProgram('openssl', 'openssl'))(
     ]);
   },
 );
-
-test('problems with files are listed together with all other problems', () => {
-  const problems = problemsOf({
-    TSIGIL_TLS_CERT: '/nosuch',
-    TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch',
-  });
-  expect(problems).toEqual([
-    "'tls.cert' and 'tls.key' must be set together",
-    expect.stringMatching(/^'tls\.cert': cannot read/),
-    expect.stringMatching(/^'auth\.keystone\.caFile': cannot read/),
-  ]);
-});
-
-test('a configuration that is read without file checks can name unreadable files', () => {
-  expect(
-    readConfig(undefined, { TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch' }).auth.keystone.caFile,
-  ).toBe('/nosuch');
-});

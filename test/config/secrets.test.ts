@@ -104,9 +104,3 @@ describe.each(SECRETS)('$key from a file', ({ option, key, variable }) => {
     expect(problem).not.toContain(good);
   });
 });
-
-test('only secret settings have a variable that names a file', () => {
-  expect(problemsOf({ TSIGIL_LISTEN_FILE: 'x' })).toEqual([
-    "Unknown environment variable TSIGIL_LISTEN_FILE. Did you mean 'TSIGIL_LISTEN'?",
-  ]);
-});

@@ -51,14 +51,6 @@ test('names the address that the service cannot bind or reach', async () => {
   );
 });
 
-test('lists each reason once for a host with several addresses', () => {
-  const refused = (address: string) =>
-    Object.assign(new Error(`connect ECONNREFUSED ${address}`), { code: 'ECONNREFUSED' });
-  expect(describeFault(new AggregateError([refused('::1'), refused('127.0.0.1')]))).toBe(
-    'nothing listens at the address',
-  );
-});
-
 test('replaces the messages of OpenSSL', () => {
   const error = thrown(() => createSecureContext({ cert: 'no certificate', key: 'no key' }));
   expect((error as Error).message).toContain('PEM routines');

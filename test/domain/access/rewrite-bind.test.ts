@@ -69,24 +69,6 @@ zone "a.test" { type primary; allow-transfer { ${LISTS('transfer', 'a.test')} on
 `);
   });
 
-  test('replace the name of a list that keeps a key for another use by its other elements', () => {
-    const acls = `acl inner { 192.0.2.2; key k1; };
-acl some { inner; 192.0.2.1; };
-options { allow-query { some; }; allow-transfer { !192.0.2.9; some; }; };
-`;
-    const list = `{ ${LISTS('transfer', 'ZONE')} { { 192.0.2.2; }; 192.0.2.1; }; };`;
-    const listOf = (zone: string) => list.replace('ZONE', zone);
-    expect(
-      edited(`${key('k1')}${acls.replace('!192.0.2.9; ', '')}
-zone "a.test" { type primary; };
-zone "b.test" { type primary; allow-transfer { { some; }; }; };
-`),
-    ).toBe(`${INCLUDE}${acls.replace('!192.0.2.9; ', '')}
-zone "a.test" { type primary; allow-transfer ${listOf('a.test')} };
-zone "b.test" { type primary; allow-transfer { ${LISTS('transfer', 'b.test')} { { { 192.0.2.2; }; 192.0.2.1; }; }; }; };
-`);
-  });
-
   test('leave keys that no grant can express, update-policy, and keys that do not move', () => {
     const text = `${key('k1')}${key('k2')}${key('k3')}
 zone "a.test" {

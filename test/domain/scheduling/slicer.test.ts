@@ -4,7 +4,6 @@ import type { Reader } from '../../../src/domain/model/ports.ts';
 import type { Settings } from '../../../src/domain/model/settings.ts';
 import {
   createSlicer,
-  eachInSlices,
   noteConnection,
   sortInSlices,
   type Slicer,
@@ -64,13 +63,6 @@ test('a slice waits for connections that arrive, for at most 100 ms', async () =
   await slicer.next();
   expect(turns).toBe(100);
   arriving = turns;
-});
-
-test('visits every item in order, and yields before each item once the slice is over', async () => {
-  const { slicer, turns } = impatient();
-  const seen: number[] = [];
-  await eachInSlices(slicer, [3, 1, 2].values(), (item) => seen.push(item));
-  expect([seen, turns()]).toEqual([[3, 1, 2], 3]);
 });
 
 test('sorts like Array.prototype.sort without changing the input, and yields between runs', async () => {
