@@ -35,36 +35,6 @@ describeDriver(bind, (session) => {
     await apply(newKey({ rights: ['transfer'] }));
   });
 
-  test('lists for all zones come first, then lists with keys, and the driver never removes a list', async () => {
-    const { server, driver, apply } = session();
-    const lists = () =>
-      [
-        ...readFileSync(join(server.folder, 'keys', 'tsigil.conf'), 'utf8').matchAll(
-          /^acl "(.*)" \{ (none)?/gm,
-        ),
-      ].map(([, name = '', none = 'keys']) => `${name} ${none}`);
-    const key = newKey({ rights: ['transfer'], zones: ['b.test'] });
-    const former = { zones: [...ZONES, 'former.test'], keys: [newKey({ rights: ['transfer'] })] };
-    const signal = AbortSignal.timeout(60_000);
-    await driver.apply(former, new Set(), signal);
-    expect(lists().slice(0, 2)).toEqual(['tsigil-transfer keys', 'tsigil-update none']);
-    await apply(key);
-    const expected = [
-      'tsigil-transfer none',
-      'tsigil-update none',
-      'tsigil-transfer-b.test keys',
-      'tsigil-transfer-a.test none',
-      'tsigil-update-a.test none',
-      'tsigil-update-b.test none',
-      'tsigil-transfer-former.test none',
-      'tsigil-update-former.test none',
-    ];
-    expect(lists()).toEqual(expected);
-    expect((await apply(key)).changed).toBe(false);
-    await apply();
-    expect(new Set(lists())).toEqual(new Set(expected.map((list) => list.replace('keys', 'none'))));
-  });
-
   test('zoneLists sets which lists a new zone without keys gets, and the driver never removes a list', async () => {
     const { server } = session();
     const file = join(server.folder, 'keys', 'tsigil.conf');

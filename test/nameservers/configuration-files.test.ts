@@ -1,13 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfiguration } from '../../src/nameservers/configuration-files.ts';
@@ -48,49 +40,6 @@ describe('the state of configuration files', () => {
     execFileSync('mkfifo', [join(folder, 'more/log')]);
     const lines = (await readConfiguration(main, '/own'))?.state.split('\n') ?? [];
     expect(lines.map((line) => line.split(' ')[0])).toEqual([main, join(folder, 'more/a.conf')]);
-  });
-
-  test('knows files of /proc that have no size, without reading them', async () => {
-    const { main } = including('/proc/self/environ');
-    expect((await readConfiguration(main, '/own'))?.state).toContain('/proc/self/environ');
-  });
-});
-
-describe.runIf(existsSync('/proc/self/io'))('a configuration that was read before', () => {
-  const octetsRead = () =>
-    Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
-
-  test('is not read again, except for the files that have changed', async () => {
-    const { folder, main } = including('large.conf');
-    const [large, small] = [join(folder, 'large.conf'), join(folder, 'small.conf')];
-    const octets = 8 * 1024 * 1024;
-    writeFileSync(large, `include "${small}";\n${'#'.repeat(octets)}\n`);
-    writeFileSync(small, '# one\n');
-    const textIn = (files: Awaited<ReturnType<typeof readConfiguration>>) =>
-      files?.include({
-        line: 1,
-        file: { path: large, text: '' },
-        pattern: small,
-        directories: [],
-      })[0]?.text;
-    let first = await readConfiguration(main, '/own');
-    let before = octetsRead();
-    // A file that has just changed is read again.
-    const again = async () => {
-      before = octetsRead();
-      first = await readConfiguration(main, '/own', first);
-      return octetsRead() - before;
-    };
-    await expect.poll(again, { interval: 500 }).toBeLessThan(octets);
-    before = octetsRead();
-    const same = await readConfiguration(main, '/own', first);
-    expect([same?.state, textIn(same)]).toEqual([first?.state, '# one\n']);
-    writeFileSync(join(folder, 'new.conf'), '# two\n');
-    renameSync(join(folder, 'new.conf'), small);
-    const changed = await readConfiguration(main, '/own', same);
-    expect(changed?.state).not.toBe(first?.state);
-    expect(textIn(changed)).toBe('# two\n');
-    expect(octetsRead() - before).toBeLessThan(octets);
   });
 });
 

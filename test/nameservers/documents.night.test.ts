@@ -5,22 +5,16 @@ import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { rightsOf, type Brand } from '../../src/domain/brands/brand.ts';
-import { BRAND_NAMES, BRANDS, findBrand } from '../../src/domain/brands/brands.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { findOpenRights, verifyExpectations } from '../../src/net/probe.ts';
 import { parse } from 'yaml';
 import { blocksOf, readDocuments } from '../docs/documents.ts';
 import {
   startDrivenServer,
-  zoneText,
   type DrivenServer,
   type ServerRecipe,
 } from '../harness/driven-server.ts';
-import { BRANDS as STARTED } from '../harness/brands/brands.ts';
 import { cleanEnvironment, PROGRAM, startServiceProcess } from '../harness/service.ts';
 import { hasProgram, run, TOOL_ENVIRONMENT } from '../harness/tools.ts';
-import { newKey } from './driver-contract.ts';
 import { moduleFolder, SCHEMA } from '../harness/brands/powerdns-server.ts';
 
 /**
@@ -277,51 +271,8 @@ function readPage(name: string): string {
   return page?.text ?? '';
 }
 
-test('each brand has a page and a server for tests, and docs/delivery.md lists what it supports', () => {
-  const page = readDocuments().find(({ path }) => path === 'docs/delivery.md')?.text ?? '';
-  const rows = Object.entries(BRANDS).map(([name, { title, supports }]: [string, Brand]) => {
-    const cells = [supports.transfer, supports.update, supports.unknownKeys].map((answer) =>
-      answer === true ? 'Yes.' : `No. ${answer}.`,
-    );
-    return `| [${title}](nameservers/${name}.md) | \`${name}\` | ${cells.join(' | ')} |`;
-  });
-  expect(page.split('\n').filter((line) => line.startsWith('| ['))).toEqual(rows);
-  expect(Object.keys(CASES)).toEqual(expect.arrayContaining(BRAND_NAMES));
-  expect(STARTED.map(({ driver }) => driver)).toEqual(expect.arrayContaining(BRAND_NAMES));
-});
-
 describe('docs/nameservers', () => {
   for (const [name, recipe] of Object.entries(CASES)) {
-    test.runIf(recipe.isInstalled())(
-      `${name}: a server with the configuration on the page accepts a key, and no unsigned request`,
-      async () => {
-        const server = await startDrivenServer({
-          ...recipe,
-          configure(folder, port, controlPort) {
-            writeFileSync(join(folder, `${ZONE}.zone`), zoneText(ZONE));
-            recipe.configure(folder, port, controlPort);
-          },
-        });
-        onTestFinished(() => server.remove());
-        const definition = DRIVERS[recipe.page ?? name];
-        const brand = findBrand(recipe.page ?? name);
-        const rights = brand === undefined ? [] : rightsOf(brand);
-        const driver = definition?.create(recipe.options(server), 'id');
-        const signal = AbortSignal.timeout(20_000);
-        const keys = [newKey({ rights }), newKey({ rights, zones: [ZONE] })];
-        await driver?.apply({ zones: [ZONE], keys }, new Set(), signal);
-        const expectations = keys.flatMap((key) =>
-          rights.map((check) => ({ key, check, zone: ZONE, accepted: true })),
-        );
-        const outcomes = await verifyExpectations(server.address, expectations, Date.now, signal);
-        expect(outcomes.map(({ result }) => result.verdict)).toEqual(
-          expectations.map(() => 'good'),
-        );
-        expect(await findOpenRights({ server: server.address, zone: ZONE })).toEqual([]);
-        expect((await driver?.check(signal))?.filter(({ ok }) => !ok)).toEqual([]);
-      },
-    );
-
     if (recipe.page !== undefined) continue;
     test.runIf(recipe.isInstalled() && hasProgram('dig', 'bind9-dnsutils'))(
       `${name}.md: all commands work, from an empty folder to a transfer and the deletion of the key`,

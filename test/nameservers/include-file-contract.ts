@@ -181,15 +181,6 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     await session().apply(newKey({ rights }));
   });
 
-  test('a file without an absolute path is refused', () => {
-    for (const path of ['keys.conf', './keys.conf', '../etc/keys.conf', '/etc/bind/'])
-      expect(definition.options.parse({ ...recipe.options(session().server), file: path })).toEqual(
-        expect.objectContaining({
-          problems: [expect.objectContaining({ path: ['file'] })],
-        }) as unknown,
-      );
-  });
-
   test('the driver and check report a missing folder', async () => {
     const lost = create({ file: join(session().server.folder, 'lost', 'tsigil.conf') });
     expect(await codeOf(applyWith(lost, newKey({ rights })))).toBe('not_writable');

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { JOB_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
 import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
@@ -107,12 +105,6 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
   const verdictOn = async (key: DesiredKey, zone: string) =>
     (await probeKey(key, 'transfer', { server: server.address, zone }, Date.now)).verdict;
 
-  const READING = [
-    'GET /tsigkeys',
-    'GET /zones/a.test./metadata',
-    'GET /zones/b.test./metadata',
-    'GET /zones?dnssec=false',
-  ];
   const isRead = (request: string) => request.startsWith('GET ');
   /** Returns the requests that change something, with the requests for zones sorted by zone. */
   const changesOf = (requests: readonly string[]) => {
@@ -123,52 +115,6 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     const sorted = ofZones.toSorted((one, other) => zoneOf(one).localeCompare(zoneOf(other)));
     return [...changes.slice(0, first), ...sorted, ...changes.slice(last)];
   };
-
-  test('a pass reads each zone once and changes it once for each right', async () => {
-    const { pass } = await startDriver();
-    await pass();
-    const key = newKey({ rights: ['transfer', 'update'] });
-    const [path, local] = [`/tsigkeys/${key.name}.`, newKey({ rights: ['transfer'] })];
-    const added = await pass(key);
-    expect(added.filter(isRead).toSorted()).toEqual(READING);
-    expect(changesOf(added)).toEqual([
-      'POST /tsigkeys',
-      ...ZONES.flatMap((zone) => [
-        `PUT /zones/${zone}.`,
-        `PUT /zones/${zone}./metadata/TSIG-ALLOW-DNSUPDATE`,
-        `PUT /zones/${zone}./metadata/ALLOW-DNSUPDATE-FROM`,
-      ]),
-    ]);
-    // The second key signs NOTIFY nowhere, so no one needs its secret before it has its grants.
-    const second = newKey({ rights: ['transfer'] });
-    const further = await pass(key, second);
-    expect(further.filter(isRead).toSorted()).toEqual(READING);
-    expect(changesOf(further)).toEqual([
-      'POST /tsigkeys',
-      ...ZONES.map((zone) => `PUT /zones/${zone}.`),
-      `PUT /tsigkeys/${second.name}.`,
-    ]);
-    const removed = await pass(key);
-    expect(removed.filter(isRead).toSorted()).toEqual(READING);
-    expect(changesOf(removed)).toEqual([
-      `PUT /tsigkeys/${second.name}.`,
-      ...ZONES.map((zone) => `PUT /zones/${zone}.`),
-      `DELETE /tsigkeys/${second.name}.`,
-    ]);
-    // The pass removes one key and creates another. Each zone changes once for each right.
-    const replaced = await pass(local);
-    expect(changesOf(replaced)).toEqual([
-      'POST /tsigkeys',
-      ...ZONES.flatMap((zone) => [
-        `PUT /zones/${zone}.`,
-        `DELETE /zones/${zone}./metadata/ALLOW-DNSUPDATE-FROM`,
-        `DELETE /zones/${zone}./metadata/TSIG-ALLOW-DNSUPDATE`,
-      ]),
-      `DELETE ${path}`,
-    ]);
-    expect((await pass(local)).filter((request) => !isRead(request))).toEqual([]);
-    await pass();
-  });
 
   test('a pass adds keys before networks and removes networks before keys, even if zones change in parallel', async () => {
     const { pass } = await startDriver({ zoneChanges: 8 });
@@ -271,26 +217,6 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     await pass();
   });
 
-  test('a pass reads the names of keys once, and a check after it reads them again', async () => {
-    const { recorder, pass, driver } = await startDriver();
-    await pass();
-    const state = { zones: ZONES, keys: [] };
-    const signal = AbortSignal.timeout(60_000);
-    recorder.requests.length = 0;
-    await driver?.compare(state, new Set(), signal);
-    const before = (await driver?.unknownKeys?.(new Set(), signal)) ?? [];
-    expect(recorder.requests.filter((request) => request === 'GET /tsigkeys')).toHaveLength(1);
-    const key = newKey({ rights: [] });
-    await api('POST', '/tsigkeys', {
-      name: `${key.name}.`,
-      algorithm: key.algorithm,
-      key: key.secret,
-    });
-    const unknown = await driver?.unknownKeys?.(new Set(), AbortSignal.timeout(60_000));
-    await api('DELETE', `/tsigkeys/${key.name}.`);
-    expect(unknown).toEqual([...before, key.name].toSorted());
-  });
-
   test('the first key of a zone stays first, and the oldest key is the first of a new zone', async () => {
     const { pass } = await startDriver();
     const keyNamed = (name: string) => newKey({ rights: ['transfer'], name });
@@ -315,36 +241,6 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     await pass(second, third);
     expect(await listOf('a.test')).toEqual(['y.example.', 'a.example.']);
     expect(await listOf('b.test')).toEqual(['a.example.', 'y.example.']);
-    await pass();
-  });
-
-  test('a pass reads no key that the last one read or wrote, and still repairs what another program changed', async () => {
-    const { pass, driver, recorder } = await startDriver();
-    const keys = Array.from({ length: 20 }, () => newKey({ rights: ['transfer'] }));
-    const [changed = newKey({ rights: [] })] = keys;
-    await pass(...keys);
-    const keyReads = (requests: readonly string[]) =>
-      requests.filter((request) => request.startsWith('GET /tsigkeys/'));
-    expect(keyReads(await pass(...keys, newKey({ rights: ['transfer'] })))).toEqual([]);
-    expect(keyReads(await pass(...keys))).toEqual([]);
-    const change = () =>
-      api('PUT', `/tsigkeys/${changed.name}.`, { key: newKey({ rights: [] }).secret });
-    // A comparison reads all keys.
-    await change();
-    const soon = () => AbortSignal.timeout(60_000);
-    const compare = () =>
-      driver?.compare({ zones: ZONES, keys }, new Set(keys.map(({ name }) => name)), soon());
-    expect(await compare()).toMatchObject([{ kind: 'changed', key: changed.name }]);
-    await pass(...keys);
-    expect(await verdictOn(changed, 'a.test')).toBe('good');
-    // So does a pass that would change nothing, and one after a failure.
-    await change();
-    await pass(...keys);
-    expect(await verdictOn(changed, 'a.test')).toBe('good');
-    recorder.before = (request) => Promise.resolve(request.startsWith('PUT /zones/') && 'refuse');
-    await expect(pass(...keys, newKey({ rights: ['transfer'] }))).rejects.toThrow('PowerDNS');
-    recorder.before = () => Promise.resolve();
-    expect(keyReads(await pass(...keys))).toHaveLength(keys.length);
     await pass();
   });
 
@@ -514,30 +410,6 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     }
   });
 
-  test('a pass succeeds while another program continuously changes zones', async () => {
-    const { pass } = await startDriver();
-    const zone = { name: 'short.test.', kind: 'Native', nameservers: ['ns.short.test.'] };
-    let hasEnded = false;
-    const changeZones = async () => {
-      while (!hasEnded) {
-        await repeat(() => api('POST', '/zones', zone));
-        await repeat(() => api('DELETE', '/zones/short.test.'));
-      }
-    };
-    const other = changeZones();
-    try {
-      for (let round = 0; round < 10; round += 1) {
-        const key = newKey({ rights: ['transfer', 'update'] });
-        await pass(key);
-        for (const name of ZONES) expect(await verdictOn(key, name)).toBe('good');
-      }
-    } finally {
-      hasEnded = true;
-      await other;
-    }
-    await pass();
-  });
-
   test('a key of a failed pass never has the error name_taken, even if the service has lost its records of the pass', async () => {
     const { recorder, pass, driver } = await startDriver();
     const key = newKey({ rights: ['transfer'] });
@@ -588,38 +460,6 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     }
   });
 
-  test('after PowerDNS has refused to change a zone, the pass changes no other zone', async () => {
-    const { recorder, pass } = await startDriver();
-    await pass();
-    const key = newKey({ rights: ['transfer'] });
-    const isChange = (request: string) => request.startsWith('PUT /zones/');
-    recorder.before = (request) => Promise.resolve(isChange(request) && 'refuse');
-    await expect(pass(key)).rejects.toThrow('PowerDNS refused PUT /zones/');
-    expect(recorder.requests.filter(isChange)).toHaveLength(1);
-    recorder.before = () => Promise.resolve();
-    await pass(key);
-    for (const zone of ZONES) expect(await verdictOn(key, zone)).toBe('good');
-    await pass();
-  });
-
-  test('a pass does not remove a grant that another program has added since the last pass', async () => {
-    const { pass } = await startDriver();
-    const [first, second] = [newKey({ rights: ['transfer'] }), newKey({ rights: ['transfer'] })];
-    await pass(first);
-    const foreign = { name: 'other.example.', algorithm: 'hmac-sha256', key: first.secret };
-    await api('POST', '/tsigkeys', foreign);
-    const both = { master_tsig_key_ids: [`${first.name}.`, 'other.example.'] };
-    await api('PUT', '/zones/a.test.', both);
-    await pass(first, second);
-    const { master_tsig_key_ids: ids } = (await api('GET', '/zones/a.test.?rrsets=false')) as {
-      readonly master_tsig_key_ids: readonly string[];
-    };
-    expect(ids).toEqual([`${first.name}.`, 'other.example.', `${second.name}.`]);
-    await pass();
-    await api('PUT', '/zones/a.test.', { master_tsig_key_ids: [] });
-    await api('DELETE', '/tsigkeys/other.example.');
-  });
-
   test('a pass succeeds if a zone has a grant for a key that another program has deleted', async () => {
     const { pass } = await startDriver();
     const key = newKey({ rights: ['transfer'] });
@@ -630,21 +470,5 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     await pass(key);
     for (const zone of ZONES) expect(await verdictOn(key, zone)).toBe('good');
     await pass();
-  });
-
-  test('a pass reads the file with the API key once, before its first request', async () => {
-    const { recorder, driver } = await startDriver();
-    const [file, away] = [join(server.folder, 'api-key'), join(server.folder, 'api-key.away')];
-    recorder.before = () => {
-      if (recorder.requests.length === 0) writeFileSync(away, readFileSync(file));
-      writeFileSync(file, 'another key');
-      return Promise.resolve();
-    };
-    onTestFinished(() => renameSync(away, file));
-    const state = { zones: ZONES, keys: [] };
-    expect(await driver?.compare(state, new Set(), AbortSignal.timeout(60_000))).toEqual([]);
-    await expect(driver?.compare(state, new Set(), AbortSignal.timeout(60_000))).rejects.toThrow(
-      'refuses the API key',
-    );
   });
 });

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Access, DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { verifyByQueries, verifySlowly } from '../../src/nameservers/reconciler/verification.ts';
-import { findServedZone, verifyExpectations, type Expectation } from '../../src/net/probe.ts';
+import { findServedZone, verifyExpectations } from '../../src/net/probe.ts';
 import { freePort } from '../harness/connections.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
@@ -57,33 +57,6 @@ async function startCounter(target: number, alter: (response: Buffer) => void = 
   return { port, count, close: () => (tcp.close(), udp.close()) };
 }
 
-test('the choice of zones to test restricted keys in does not read each zone for each key', async () => {
-  const reads = { count: 0 };
-  const zones = new Proxy(
-    Array.from({ length: 5000 }, (_, index) => `z${index}.test`),
-    {
-      get(target, name, receiver): unknown {
-        if (typeof name === 'string' && /^\d+$/.test(name)) reads.count += 1;
-        return Reflect.get(target, name, receiver);
-      },
-    },
-  );
-  const keys = Array.from({ length: 50 }, () =>
-    newKey({ rights: ['transfer'], zones: ['z1.test', 'z2.test'] }),
-  );
-  const right = 'transfer';
-  const plan = {
-    accepted: [],
-    refused: [],
-    restricted: keys.map((key) => ({ key, right, former: ['former.test'] }) as const),
-  };
-  const target = { name: 'ns1', driver: 'bind', address: 'no address', probe_zone: null };
-  const { signal } = new AbortController();
-  await verifyByQueries(target, zones, plan, signal, () => Promise.resolve(false));
-  expect(reads.count).toBeGreaterThanOrEqual(keys.length);
-  expect(reads.count).toBeLessThan(2 * zones.length);
-});
-
 describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () => {
   let server: DrivenServer;
   beforeAll(async () => {
@@ -107,25 +80,6 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     expect(outcomes.filter(({ met }) => met).length).toBe(keys.length);
     expect(counter.count.most).toBeGreaterThan(1);
     expect(counter.count.most).toBeLessThanOrEqual(3);
-  });
-
-  test('sends one request for each right, and at most eight queries for the serial number', async () => {
-    const keys = Array.from({ length: 40 }, () => newKey({ rights: RIGHTS }));
-    const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
-    await driver?.apply({ zones: ZONES, keys }, new Set(), AbortSignal.timeout(60_000));
-    const counter = await startCounter(server.address.port);
-    const expectations = keys.flatMap((key) =>
-      RIGHTS.map((check): Expectation => ({ key, check, zone: ZONE, accepted: true })),
-    );
-    const address = { host: '127.0.0.1', port: counter.port };
-    const signal = AbortSignal.timeout(60_000);
-    const outcomes = await verifyExpectations(address, expectations, Date.now, signal);
-    counter.close();
-    expect(outcomes.filter(({ met }) => !met)).toEqual([]);
-    expect(counter.count.tcp).toBe(keys.length);
-    // Eight probes run at the same time, so at most eight probes begin before the serial number is
-    // known.
-    expect(counter.count.udp - keys.length).toBeLessThanOrEqual(8);
   });
 
   /** Verifies a key that the server has with its access, as if it should have another one. */
@@ -205,44 +159,6 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
       message: expect.stringContaining("zone 'b.test': transfer"),
     });
     expect([...failures]).toEqual([]);
-  });
-
-  /** Expects a new key, which the server does not have, to be accepted. */
-  const unmet = (): Expectation => ({
-    key: newKey({ rights: ['transfer'] }),
-    check: 'transfer',
-    zone: ZONE,
-    accepted: true,
-  });
-  /** Returns the number of queries that the verification of `count` unknown keys sends. */
-  const queriesFor = async (count: number, isInterrupted = () => Promise.resolve(false)) => {
-    const counter = await startCounter(server.address.port);
-    const address = { host: '127.0.0.1', port: counter.port };
-    const expectations = Array.from({ length: count }, unmet);
-    const signal = AbortSignal.timeout(60_000);
-    const outcomes = await verifyExpectations(
-      address,
-      expectations,
-      Date.now,
-      signal,
-      isInterrupted,
-    );
-    counter.close();
-    expect(outcomes.map(({ met, result }) => [met, result.verdict])).toEqual(
-      expectations.map(() => [false, 'unknown key']),
-    );
-    return counter.count.udp;
-  };
-
-  test('repeats the check of a key that the server does not have eight times, and for 200 such keys only of the three that it checks first', async () => {
-    expect(await queriesFor(1)).toBe(9);
-    expect(await queriesFor(200)).toBeLessThanOrEqual(200 + 3 * 8);
-  });
-
-  test('a waiting change interrupts the retries of an unmet expectation, not before the first one', async () => {
-    const queries = await queriesFor(1, () => Promise.resolve(true));
-    expect(queries).toBeGreaterThan(1);
-    expect(queries).toBeLessThan(9);
   });
 
   test('queries a zone that the server serves, even if the server does not serve the first zone', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { comparisonForm } from '../../src/domain/text/dns-name.ts';
-import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
+import { exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
 import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
 import { detectFormat } from '../../src/domain/key-formats/detect.ts';
 import { IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
@@ -42,14 +42,6 @@ const CHECKERS = [
     debian: 'bind9-utils',
     argv: (file: string) => [file],
     configure: (text: string) => text,
-    // BIND refuses a zone with both allow-update and update-policy, so each needs a separate zone.
-    permit(text: string) {
-      const statements = [...text.matchAll(/^# {3}(.*)$/gm)].map(([, statement = '']) => statement);
-      const policy = statements.pop() ?? '';
-      return `${text}${[statements.join(' '), policy]
-        .map((body, index) => `zone "${index}.test" { type primary; file "${index}"; ${body} };\n`)
-        .join('')}`;
-    },
   },
   {
     format: 'knot',
@@ -57,7 +49,6 @@ const CHECKERS = [
     debian: 'knot',
     argv: (file: string) => ['-c', file, 'conf-check'],
     configure: (text: string) => text,
-    permit: (text: string) => text.replaceAll(/^# (?!To )/gm, ''),
   },
   {
     format: 'nsd',
@@ -65,8 +56,6 @@ const CHECKERS = [
     debian: 'nsd',
     argv: (file: string) => [file],
     configure: (text: string) => `server:\n  port: 5300\n${text}`,
-    permit: (text: string) =>
-      `${text}zone:\n    name: a.test\n    zonefile: a.test\n${[...text.matchAll(/^#( {4}.*\n)/gm)].map(([, line]) => line).join('')}`,
   },
 ];
 
@@ -76,7 +65,7 @@ const keyLists = fc.uniqueArray(keysWith(Object.keys(ALGORITHMS)), {
   selector: ({ name }) => comparisonForm(name),
 });
 
-for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
+for (const { format, program, debian, argv, configure } of CHECKERS) {
   describe.runIf(hasProgram(program, debian))(format, () => {
     const check = (file: string) => {
       const { status, stdout, stderr } = spawnSync(program, argv(file), {
@@ -94,18 +83,6 @@ for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
           expect(readBack(text)).toEqual(keys.map(canonicalKey));
         }),
         { numRuns: 25 },
-      );
-    });
-
-    test(`${program} accepts the statements in the comments, which grant rights to every key`, () => {
-      fc.assert(
-        fc.property(keyLists, (keys) => {
-          const text = configure(permit(exportKeys(format, keys)));
-          for (const { name } of keys.map(canonicalKey))
-            expect(text.split(`"${name}`).length).toBeGreaterThan(2);
-          expect(check(fileOf(`${format}-permit.conf`, text))).toMatchObject({ status: 0 });
-        }),
-        { numRuns: 10 },
       );
     });
 
@@ -128,25 +105,6 @@ for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
         }),
         { numRuns: 10 },
       );
-    });
-
-    test(`${program} refuses misspelt statements from the comments`, () => {
-      const text = permit(
-        exportKeys(format, [{ name: 'a', algorithm: 'hmac-sha256', secret: SECRET }]),
-      );
-      const broken = text.replaceAll(/allow-transfer|action:|provide-xfr:/g, 'alow-transfer:');
-      expect(broken).not.toBe(text);
-      expect(check(fileOf(`${format}-misspelt.conf`, configure(broken))).status).not.toBe(0);
-    });
-
-    test(`${program} validates keys: it refuses an unknown algorithm and a secret that is not base64`, () => {
-      const { text } = exportKey(format, { name: 'a', algorithm: 'hmac-sha256', secret: SECRET });
-      for (const broken of [
-        text.replace('hmac-sha256', 'hmac-sha9'),
-        text.replace(SECRET, '===='),
-      ]) {
-        expect(check(fileOf(`${format}-broken.conf`, configure(broken))).status).not.toBe(0);
-      }
     });
   });
 }
@@ -179,14 +137,6 @@ describe.runIf(hasProgram('kea-dhcp-ddns', 'kea-dhcp-ddns-server'))('kea', () =>
       }),
       { numRuns: 10 },
     );
-  });
-
-  test('kea-dhcp-ddns -t validates keys: it refuses an unknown algorithm and a secret that is not base64', () => {
-    const text = exportKeys('kea', [{ name: 'a', algorithm: 'hmac-sha256', secret: SECRET }]);
-    expect(check(text, 'a')).toMatchObject({ status: 0 });
-    expect(check(text, 'b')).toMatchObject({ status: 1 });
-    for (const broken of [text.replace('SHA256', 'SHA9'), text.replace(SECRET, '====')])
-      expect(check(broken, 'a')).toMatchObject({ status: 1 });
   });
 });
 
@@ -249,14 +199,14 @@ describe.runIf(
       expect(run(folder, 'dig', ...at(), ZONE, 'AXFR')).toContain('Transfer failed.');
     });
 
-    test.each(['nsupdate', 'acme-sh'])('nsupdate -k FILE changes the zone (%s)', (format) => {
-      const file = fileOf(`${format}.key`, exportKey(format, key).text);
+    test('nsupdate -k FILE changes the zone', () => {
+      const file = fileOf('nsupdate.key', exportKey('nsupdate', key).text);
       const script = fileOf(
         'nsupdate.txt',
-        `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add ${format}.${ZONE} 60 TXT "new"\nsend\n`,
+        `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`,
       );
       run(folder, 'nsupdate', '-k', file, script);
-      expect(run(folder, 'dig', ...at(), '+short', `${format}.${ZONE}`, 'TXT')).toBe('"new"\n');
+      expect(run(folder, 'dig', ...at(), '+short', `new.${ZONE}`, 'TXT')).toBe('"new"\n');
     });
 
     test.runIf(hasProgram('kdig', 'knot-dnsutils'))('kdig -k FILE transfers the zone', () => {
@@ -357,9 +307,3 @@ describe.runIf(powerdns?.isInstalled() && hasProgram('nsupdate', 'bind9-dnsutils
     });
   },
 );
-
-test('every format tested in this file is an export or import format', () => {
-  expect(Object.keys(EXPORT_FORMATS)).toEqual(
-    expect.arrayContaining(CHECKERS.map(({ format }) => format)),
-  );
-});
