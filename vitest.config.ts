@@ -51,6 +51,7 @@ const ON_BOTH_DATABASES = {
     'delivery/failed-applies',
     'delivery/fair-passes',
     'delivery/kept-secrets',
+    'delivery/kill',
     'delivery/last-read',
     'delivery/registration',
     'delivery/removing',

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  chmodSync,
   copyFileSync,
   existsSync,
   readdirSync,
@@ -9,7 +8,6 @@ import {
   renameSync,
   rmdirSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -36,11 +34,9 @@ import {
   verdictOf,
   type DeliveryServer,
 } from '../harness/delivery.ts';
-import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { zoneText } from '../harness/driven-server.ts';
 import { HAND_KEYS, HAND_MADE, HAND_ZONES, handMadePowerdns } from '../harness/hand-made.ts';
 import { permissionsOn, transferring } from '../harness/hand-made-requests.ts';
-import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import {
@@ -213,71 +209,6 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       await untilLive(service);
     });
 
-    test.runIf(brand.name !== 'BIND').each([
-      ['does not exist', undefined, 'cannot be read: no such file or folder.'],
-      ['is of another server', '# nothing\n', 'defines none of the keys that '],
-    ])(
-      'check and adopt name a configuration that %s, and the option, and advise nothing else',
-      async (_, content, problem) => {
-        await service.close();
-        const elsewhere = join(temporaryFolder(), 'elsewhere.conf');
-        if (content !== undefined) writeFileSync(elsewhere, content);
-        const own = join(temporaryFolder(), 'tsigil.conf');
-        const local = { ...brand.options(server), file: own, configurationFile: elsewhere };
-        const given = delivering({ entry: { ...server.entry, local } });
-        service = await startTestService(given);
-        await createZones(service, HAND_ZONES);
-        const file = join(server.folder, brand.main);
-        const target = ['--scope', 'POOL', '--resource-id', POOL_ID];
-        expect((await run('tsigkey', 'import', file, ...target)).status).toBe(0);
-        await expect
-          .poll(() => shownServer(service))
-          .toMatchObject({ state: 'live', keys_wanted: 30, keys_live: 0 });
-        const advice = `'${elsewhere}' ${problem}`;
-        const runThere = (...argv: string[]) =>
-          tsigil(
-            temporaryFolder(),
-            { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...given },
-            ...argv,
-          );
-        for (const [command, code] of [
-          ['check', 1],
-          ['adopt', 3],
-        ] as const) {
-          const { status, out, err } = await runThere('nameserver', command, 'ns1');
-          expect([command, status]).toEqual([command, code]);
-          expect(out + err).toContain(advice);
-          expect(out + err).toContain('Set the option `configurationFile` to the configuration');
-          expect(out + err).not.toMatch(/rename|delete|remove|--none|gain/i);
-        }
-      },
-    );
-
-    nightly('release refuses an include by a pattern, and replaces one by a link', async () => {
-      await importKeys();
-      const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
-      expect([adopted.status, adopted.err]).toEqual([0, '']);
-      const own = join(server.folder, 'keys', 'tsigil.conf');
-      const link = join(server.folder, 'link.to-own');
-      symlinkSync(own, link);
-      const include = (from: string, to: string) => {
-        for (const [name, content] of Object.entries(files()))
-          writeFileSync(join(server.folder, name), content.replaceAll(from, to));
-      };
-      include(own, `${own}*`);
-      const refused = await run('nameserver', 'release', 'ns1', '--write', '--yes');
-      expect([refused.status, refused.err]).toEqual([1, expect.stringContaining('only a pattern')]);
-      expect(existsSync(`${own}.released`)).toBe(false);
-
-      include(`${own}*`, link);
-      const released = await run('nameserver', 'release', 'ns1', '--write', '--yes');
-      expect([released.status, released.err]).toEqual([0, '']);
-      expect(released.out).toContain('gets 30 keys');
-      const texts = Object.values(files()).join('');
-      expect(texts).toContain(`${own}.released`);
-      expect(texts).not.toContain(link);
-    });
-
     test.runIf(IS_LONG && brand.driver === 'bind')(
       'adopt puts the files back if it is stopped before it has verified the keys',
       async () => {
@@ -367,28 +298,6 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         await expect
           .poll(async () => (await run('nameserver', 'adopt', 'ns1')).status, { timeout: 120_000 })
           .toBe(0);
-      },
-    );
-
-    test.runIf(IS_LONG && brand.driver === 'bind')(
-      'adopt keeps the mode of the files, and names the keys that their operator adds later',
-      async () => {
-        await importKeys();
-        const main = join(server.folder, brand.main);
-        chmodSync(main, 0o640);
-        const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
-        expect([adopted.status, adopted.err]).toEqual([0, '']);
-        expect(statSync(main).mode & 0o7777).toBe(0o640);
-        const none = await run('nameserver', 'adopt', 'ns1');
-        expect([none.status, none.err]).toEqual([1, expect.stringContaining('define no key')]);
-        await createKey(service, 'later', { secret: SECRET, grants: [] });
-        const clause = `key "Later" { algorithm hmac-sha256; secret "${SECRET}"; };\n`;
-        await editFile(join(server.folder, 'zones.conf'), (content) => clause + content);
-        const again = await run('nameserver', 'adopt', 'ns1');
-        expect(again.status).toBe(1);
-        expect(again.err).toMatch(
-          /already includes[^]*'Later' \(.*zones\.conf:1\)\n.*reconcile ns1/,
-        );
       },
     );
 
@@ -563,52 +472,3 @@ nightly.each(DATABASES)(
     expect(await verdictOf(server, right)).toBe('good');
   },
 );
-
-const [handMadeBind] = HAND_MADE;
-
-describe.runIf(handMadeBind?.isInstalled() === true && hasDnsTools())('with a log', () => {
-  nightly('the requests of an adoption are no uses of the keys', async () => {
-    if (handMadeBind === undefined) throw new Error('There is no such server');
-    const server = await startDeliveryServer(logging(handMadeBind), 'ns1', HAND_ZONES);
-    onTestFinished(() => server.remove());
-    const service = await startTestService(delivering(server));
-    onTestFinished(() => service.close());
-    await createZones(service, HAND_ZONES);
-    const run = (...argv: string[]) =>
-      tsigil(server.folder, { ...service.variables, ...delivering(server) }, ...argv);
-    const file = join(server.folder, handMadeBind.main);
-    const target = ['--scope', 'POOL', '--resource-id', POOL_ID];
-    expect((await run('tsigkey', 'import', file, ...target)).status).toBe(0);
-    await expect
-      .poll(() => shownServer(service), { timeout: 120_000 })
-      .toMatchObject({ state: 'prepared', evidence: { problem: null } });
-    const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
-    expect([adopted.status, adopted.err]).toEqual([0, '']);
-    const client = HAND_KEYS.find(({ name }) => name === 'k1');
-    if (client === undefined) throw new Error('There is no such key');
-    expect(await isGranted(server.address, 'a.test', 'transfer', client)).toBe(true);
-    const { id } = await shownServer(service);
-    const { body } = await service.get('/v2/tsigkeys');
-    const used = async () => {
-      const names: string[] = [];
-      for (const key of body.tsigkeys as { id: string; name: string }[]) {
-        const shown = await service.get(`/v2/tsigkeys/${key.id}/uses`);
-        const { uses } = (shown.body.servers as { uses: { outcome: string }[] }[])[0] ?? {
-          uses: [],
-        };
-        if (uses.some(({ outcome }) => outcome !== 'refused')) names.push(key.name);
-      }
-      return names;
-    };
-    await expect
-      .poll(
-        async () => {
-          await service.post(`/v2/nameservers/${id}/reconcile`, {});
-          return used();
-        },
-        { timeout: 60_000, interval: 1000 },
-      )
-      .toContain('k1');
-    expect(await used()).toEqual(['k1']);
-  });
-});

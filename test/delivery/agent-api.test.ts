@@ -111,12 +111,6 @@ test('200 with the keys and their secrets, and a report marks the keys as delive
   expect(service.log.join('\n')).toContain('Delivered keys to a name server');
 });
 
-test('304 after the wait if nothing changed', async () => {
-  const etag = await pass();
-  const response = await desired(etag, 1);
-  expect([response.status, response.text, response.headers.get('etag')]).toEqual([304, '', etag]);
-});
-
 test('200 for a waiting request after a commit, even by another process on the same database', async () => {
   const writers = [service];
   if (url.startsWith('postgres:')) {
@@ -362,17 +356,6 @@ test('the audit trail has one record for each response with secrets, and none fo
       detail: { secrets: 1, ids: [key] },
     },
   ]);
-});
-
-test('a waiting request ends when the agent sends another request, whose wait is shorter', async () => {
-  const etag = await pass();
-  const first = await begin(etag, 30);
-  const second = desired(etag, 20);
-  const ended = [first.answer.then(() => 'first'), second.then(() => 'second')];
-  expect(await Promise.race(ended)).toBe('first');
-  expect((await first.answer).status).toBe(304);
-  await createKey('key-1');
-  expect(namesIn(await second)).toEqual(['key-1']);
 });
 
 test('200 at once for the deliveries of a key whose name server is paused, while a request about another key waits', async () => {

@@ -70,16 +70,6 @@ test('200 for another agent after the holder ended while it waited for changes',
   await takeover();
 });
 
-test('200, not 304, for a request with wait=0 if a change is pending', async () => {
-  const { createKey, desired, observe } = requests;
-  const pass = await desired();
-  await observe(pass);
-  const etag = String(pass.headers.get('etag'));
-  expect((await desired(etag)).status).toBe(304);
-  await createKey('key-1');
-  expect((await desired(etag)).status).toBe(200);
-});
-
 test('200 for a renewal, with the number of pending changes', async () => {
   const { createKey, desired, observe, renew } = requests;
   const pass = await desired();
@@ -153,40 +143,6 @@ const never: ServiceLink['desired'] = (_id, _etag, signal) =>
     signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
   });
 
-test('an agent interrupts its scheduled verification when a change is pending', async () => {
-  const count = 1500; // a scheduled verification of 100 keys takes 5 s
-  const answers: Answer[] = [];
-  let passes = 0;
-  let waits = 0;
-  let applied = false;
-  const folder = startAgent({
-    desired(...parameters) {
-      passes += 1;
-      if (passes === 1) return Promise.resolve({ job: jobOf(count, 1, {}) });
-      if (passes === 2) {
-        setTimeout(() => {
-          waits = 1;
-        }, 500);
-        const job = jobOf(count, 2, { is_applied: true, is_slow: true });
-        return Promise.resolve({ job: { ...job, accepted: job.accepted.slice(0, 100) } });
-      }
-      if (passes === 3) return Promise.resolve({ job: jobOf(count + 1, 3, { changes: 1 }) });
-      return never(...parameters);
-    },
-    observed(_id, answer) {
-      answers.push(answer);
-      if (answer.fence === 3) applied = true;
-      return Promise.resolve();
-    },
-    renew: () => Promise.resolve(waits),
-  });
-  await expect.poll(() => applied, { interval: 20 }).toBe(true);
-  expect(answers.map(({ verdicts }) => verdicts)).toEqual([[], [], []]);
-  expect(answers[0]?.verified).toBe(count);
-  expect(answers[1]?.verified).toBeLessThan(100);
-  expect(Object.keys(folder.keys())).toHaveLength(count + 1);
-});
-
 test('an agent renews the lease during a long pass, and ends the pass when it loses the lease', async () => {
   let renewals = 0;
   let passes = 0;
@@ -242,25 +198,4 @@ test('an agent whose keys fail for long reasons sends an answer that the service
     },
   });
   expect(JSON.stringify(answers[0]).length).toBeLessThan(MAX_ANSWER_BYTES);
-});
-
-test('an agent logs that the service refuses its answers, and pauses before the next request', async () => {
-  const lines: object[] = [];
-  let requests = 0;
-  const ignore = () => undefined;
-  startAgent(
-    {
-      desired: () => Promise.resolve(((requests += 1), { job: jobOf(1, 1, {}) })),
-      observed: () => Promise.reject(new RefusedError(409, 'A later pass has begun')),
-      renew: () => Promise.resolve(0),
-    },
-    {
-      random: () => 0.06,
-      log: { info: ignore, error: ignore, warn: (fields) => void lines.push(fields) },
-    },
-  );
-  await expect.poll(() => requests).toBeGreaterThan(1);
-  await pause(1000);
-  expect(requests).toBeLessThan(8);
-  expect(lines).toMatchObject([{ reason: 'A later pass has begun' }]);
 });

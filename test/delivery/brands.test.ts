@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findOpenRights, verifyExpectations } from '../../src/net/probe.ts';
 import { createAgent } from '../harness/agent.ts';
@@ -11,12 +10,9 @@ import {
   inZone,
   shownServer,
   startDeliveryServer,
-  verdictOf,
   type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
-import { ZONES } from '../harness/driven-server.ts';
-import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const INSTALLED = BRANDS.filter((brand) => brand.isInstalled());
@@ -84,38 +80,10 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     }
   });
 
-  test('the server accepts the former or the new secret at any time while the secret changes', async () => {
-    let key = await createKey(service, 'rotated');
-    await deliveries(service, key.id);
-    for (let round = 0; round < 3; round += 1) {
-      const secret = randomBytes(32).toString('base64');
-      recordSecret(secret);
-      const [former, next] = [key, { ...key, secret }];
-      const stop = new AbortController();
-      const gaps: string[] = [];
-      const watch = (async () => {
-        while (!stop.signal.aborted) {
-          const verdicts: string[] = [];
-          // Each secret is tried twice, because the server can switch between two requests.
-          for (const each of [former, next, former, next])
-            verdicts.push(await verdictOf(server, each));
-          if (!verdicts.includes('good')) gaps.push(verdicts.join(', '));
-        }
-      })();
-      await service.patch(`/v2/tsigkeys/${key.id}`, { secret });
-      expect((await deliveries(service, key.id)).state).toBe('delivered');
-      stop.abort();
-      await watch;
-      expect(gaps).toEqual([]);
-      expect(await verdictOf(server, next)).toBe('good');
-      // PowerDNS rejects a wrong secret without a reason.
-      expect(['wrong secret', 'rejected']).toContain(await verdictOf(server, former));
-      key = next;
-    }
-  });
-
   test('a server that lacks a key is live without it, the key states why, and check names it', async () => {
-    const { keys_wanted: before, id } = await shownServer(service);
+    const { id } = await shownServer(service);
+    const isEmpty = { state: 'live', keys_live: 0, keys_wanted: 0 };
+    await expect.poll(() => shownServer(service), { timeout: 120_000 }).toMatchObject(isEmpty);
     const taken = await createKey(service, brand.foreign);
     expect(await deliveries(service, taken.id)).toMatchObject({
       state: 'undeliverable',
@@ -123,9 +91,13 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     });
     const other = await createKey(service, 'beside-taken');
     expect((await deliveries(service, other.id)).state).toBe('delivered');
-    const lacking = await shownServer(service);
-    expect(lacking).toMatchObject({ state: 'live', error_code: null, attempts: 0 });
-    expect([lacking.keys_wanted - before, lacking.keys_live]).toEqual([2, lacking.keys_wanted - 1]);
+    expect(await shownServer(service)).toMatchObject({
+      state: 'live',
+      error_code: null,
+      attempts: 0,
+      keys_wanted: 2,
+      keys_live: 1,
+    });
     const { body } = await service.get(`/v2/nameservers/${id}/check`);
     expect(body).toMatchObject({
       requirements: expect.arrayContaining([
@@ -133,46 +105,7 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
       ]),
     });
     for (const key of [taken, other]) await service.delete(`/v2/tsigkeys/${key.id}`);
-    await expect
-      .poll(() => shownServer(service), { timeout: 120_000 })
-      .toMatchObject({ state: 'live', keys_live: before, keys_wanted: before });
-  });
-
-  test('the server gets the usable keys only, and refuses unsigned requests after the last key is deleted', async () => {
-    const bad = [
-      await createKey(service, 'no-base64', { secret: 'no base64!' }),
-      await createKey(service, 'no domain name'),
-      await createKey(service, brand.foreign),
-    ];
-    const good = await createKey(service, 'good');
-    expect((await deliveries(service, good.id)).state).toBe('delivered');
-    await untilKey(server, good, true);
-    for (const { id } of bad) expect((await deliveries(service, id)).state).toBe('undeliverable');
-    expect(await shownServer(service)).toMatchObject({ state: 'live', error: null });
-    for (const { id } of [...bad, good]) await service.delete(`/v2/tsigkeys/${id}`);
-    const { body } = await service.get('/v2/tsigkeys');
-    for (const { id } of (body as { tsigkeys: CreatedKey[] }).tsigkeys)
-      await service.delete(`/v2/tsigkeys/${id}`);
-    await untilKey(server, good, false);
-    for (const zone of ZONES)
-      expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
-    await server.stop();
-    await server.start();
-    for (const zone of ZONES)
-      expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
-  });
-
-  test('a service that starts again reports no drift on a server that no one changed', async () => {
-    for (let start = 0; start < 3; start += 1) {
-      await service.close();
-      service = await startTestService(delivering(server), { folder: service.folder });
-      const { verified_at: before } = await shownServer(service);
-      await expect
-        .poll(async () => (await shownServer(service)).verified_at, { timeout: 120_000 })
-        .not.toBe(before);
-      expect(await shownServer(service)).toMatchObject({ state: 'live', error: null });
-      expect(service.log.join('')).not.toContain('Another program changed');
-    }
+    await expect.poll(() => shownServer(service), { timeout: 120_000 }).toMatchObject(isEmpty);
   });
 });
 

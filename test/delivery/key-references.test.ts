@@ -359,31 +359,6 @@ describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
       await untilLive(service);
     },
   );
-
-  nightly('a key with the name of one that was removed by force works', async () => {
-    const server = await startDeliveryServer(naming.brand);
-    onTestFinished(() => server.remove());
-    const service = await startTestService(delivering(server));
-    onTestFinished(() => service.close());
-    await createZones(service);
-    const keys = [await createKey(service, 'again'), await createKey(service, 'gone')];
-    for (const { id } of keys)
-      expect(await deliveries(service, id)).toMatchObject({ state: 'delivered' });
-    await naming.name(server, ['again', 'gone']);
-    for (const { id } of keys)
-      await service.delete(`/v2/tsigkeys/${id}`, { 'tsigil-force': 'true' });
-    await untilLive(service);
-    for (const key of keys)
-      await expect.poll(() => verdictOf(server, key), { timeout: 120_000 }).not.toBe('good');
-    const key = await createKey(service, 'again');
-    expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
-    expect(await verdictOf(server, key)).toBe('good');
-    await naming.unname(server);
-    const last = await createKey(service, 'last-key');
-    expect(await deliveries(service, last.id)).toMatchObject({ state: 'delivered' });
-    expect(await verdictOf(server, key)).toBe('good');
-    expect(await naming.has(server, 'gone')).toBe(false);
-  });
 });
 
 test.runIf(powerdns.isInstalled())(

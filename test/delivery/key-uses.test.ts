@@ -1,16 +1,11 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MAX_COUNT, type KeyUse } from '../../src/domain/delivery/agent-protocol.ts';
 import type { ShownUses } from '../../src/domain/delivery/key-uses.ts';
-import { copyDelivery } from '../../src/store/delivery/copy-delivery.ts';
-import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
 import { createAgent } from '../harness/agent.ts';
 import { timestampOf } from '../../src/domain/text/timestamps.ts';
 import { BRANDS_OF_STORE } from '../harness/brands/brands.ts';
 import { bind } from '../harness/brands/bind.ts';
-import { editFile } from '../harness/brands/brand.ts';
 import { knot } from '../harness/brands/knot.ts';
 import type { Client } from '../harness/client.ts';
 import {
@@ -23,14 +18,11 @@ import {
   untilLive,
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
-import { CONFIGURATIONS, logging } from '../harness/logging.ts';
+import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
-import { startTestService, temporaryFolder } from '../harness/service.ts';
-import { run } from '../harness/tools.ts';
+import { startTestService } from '../harness/service.ts';
 import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from './agent-requests.ts';
-import { backup, openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
-import { SERVER } from './set-up.ts';
 import { tsigil, words } from '../cli/run.ts';
 
 type ServerUses = ShownUses['servers'][number];
@@ -123,43 +115,6 @@ describe.each(installed)('the log of a $name server', (brand) => {
 });
 
 describe.runIf(bind.isInstalled() && hasDnsTools())('without all that it takes', () => {
-  nightly('a use is seen, but a key without one is unknown, with what to switch on', async () => {
-    const server = await startDeliveryServer(logging(bind, false));
-    const service = await startTestService(delivering(server));
-    onTestFinished(() => service.close());
-    await createZones(service);
-    const [used, idle] = [await createKey(service, 'used'), await createKey(service, 'idle')];
-    await untilLive(service);
-    await untilPass(service, async () => {
-      await isGranted(server.address, 'a.test', 'transfer', used);
-      expect(await usesOn(service, used.id)).toMatchObject({ state: 'seen', since: null });
-    });
-    const { state, reason } = await usesOn(service, idle.id);
-    expect(state).toBe('unknown');
-    expect(reason).toContain(
-      "Its log shows no query, not even those of Tsigil. Run 'rndc querylog on'",
-    );
-    const { folder, controlPort } = server;
-    const rndc = (...command: string[]) =>
-      run(
-        folder,
-        'rndc',
-        ...['-s', '127.0.0.1', '-p', String(controlPort), '-k', join(folder, 'rndc.key')],
-        ...command,
-      );
-    const passed = async (expected: object) =>
-      untilPass(service, async () =>
-        expect(await usesOn(service, idle.id)).toMatchObject(expected),
-      );
-    await editFile(join(folder, CONFIGURATIONS.bind), (text) =>
-      text.replace('options {\n', 'options {\n  querylog yes;\n'),
-    );
-    rndc('reconfig');
-    await passed({ state: 'unknown' });
-    rndc('querylog', 'on');
-    await passed({ state: 'not_seen' });
-  });
-
   nightly('a server without the option is unknown', async () => {
     const server = await startDeliveryServer(bind);
     const service = await startTestService(delivering(server));
@@ -203,11 +158,6 @@ describe.runIf(knot.isInstalled() && hasDnsTools())('an agent', () => {
     expect((await usesOn(service, key.id)).since).toBe(since);
   });
 });
-
-function present<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('A value is missing');
-  return value;
-}
 
 describe('uses that an agent reports', () => {
   const use = (key: string, address = '192.0.2.4', more: object = {}): KeyUse => ({
@@ -359,54 +309,6 @@ describe('uses that an agent reports', () => {
     await observe(24 * 60 + 1);
     const long = await runInside(service, 'tsigkey', 'uses', 'k');
     expect(long.err).toMatch(/^ns1: its log shows every use since \S+$/m);
-  });
-
-  nightly('are in copies and backups of the database, with what the log has shown', async () => {
-    const folder = temporaryFolder();
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const source = await openDeliveryDatabase();
-    const server = await source.create('nameservers', SERVER);
-    await source.create('tsigkeys', source.key('k'));
-    const store = createDeliveryStore(source.database, source.store, source.clock);
-    const claim = await store.claim(server, 'one', 60_000);
-    const [row] = (await store.desired(present(claim).server)).state.keys;
-    const delivered = {
-      keyId: row?.id ?? '',
-      keyName: 'k',
-      state: 'delivered' as const,
-      error: null,
-      deliveredVersion: 1,
-      appliedAt: null,
-      verifiedAt: null,
-    };
-    await store.intend(server, 'one', present(claim).fence, [delivered]);
-    await store.fail(server, 'one', present(claim).fence, {
-      state: 'failed',
-      error: { code: 'x', message: 'x' },
-      refusals: 0,
-      retryMs: () => 0,
-      log: { uses: [use('k')], evidence, log_position: '1:2:3' },
-    });
-    const read = async ({ database }: DeliveryDatabase) => [
-      await database.reads.all('SELECT * FROM tsigkey_uses', []),
-      await database.reads.all('SELECT evidence, log_position FROM nameservers', []),
-    ];
-    const stored = await read(source);
-    expect(stored).toMatchObject([[{ address: '192.0.2.4' }], [{ log_position: '1:2:3' }]]);
-    await source.store.close();
-    const url = await backup(source.url, folder);
-    const again = await openDeliveryDatabase(source.url);
-    const copy = await openDeliveryDatabase(url);
-    onTestFinished(async () => {
-      await Promise.all([again.close(), copy.close()]);
-    });
-    expect(await read(copy)).toEqual(stored);
-    await copy.database.write(async (sql) => {
-      await sql.run('DELETE FROM tsigkey_uses', []);
-      await sql.run('UPDATE nameservers SET evidence = NULL, log_position = NULL', []);
-    });
-    await copyDelivery(again.database.reads, copy.database);
-    expect(await read(copy)).toEqual(stored);
   });
 
   test('are refused with what is no address, and are added up to a limit', async () => {

@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
 import { findOpenRights } from '../../src/net/probe.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {
@@ -16,6 +17,7 @@ import {
   type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
+import { nightly } from '../harness/nightly.ts';
 import {
   startServiceProcess,
   temporaryFolder,
@@ -27,7 +29,7 @@ const TOKEN = 'kill-delivery-0123456789-0123456789abcdef';
 
 const INSTALLED = BRANDS.filter((brand) => brand.isInstalled());
 
-describe.runIf(INSTALLED.length > 0)('a service that is killed while it delivers keys', () => {
+describe.runIf(INSTALLED.length > 0)('a service that is killed', () => {
   const folder = temporaryFolder();
   let servers: DeliveryServer[];
   let service: ServiceProcess;
@@ -51,7 +53,7 @@ describe.runIf(INSTALLED.length > 0)('a service that is killed while it delivers
     for (const server of servers) await server.remove();
   });
 
-  test('continues the delivery after each start, until every name server has the keys of the database', async () => {
+  test('while it delivers keys continues after each start, until every name server has the keys of the database', async () => {
     // A key whose deletion got no response is in neither `present` nor `deleted`.
     const present = new Map<string, CreatedKey>();
     const deleted: CreatedKey[] = [];
@@ -96,4 +98,56 @@ describe.runIf(INSTALLED.length > 0)('a service that is killed while it delivers
         expect(readdirSync(join(server.folder, 'keys'))).toEqual(['tsigil.conf']);
     }
   }, 180_000);
+
+  nightly(
+    'between the steps of rotations leaves a valid key of each lineage on every name server, and ends them all alike',
+    async () => {
+      const lineages: { former: CreatedKey; next: CreatedKey }[] = [];
+      const without: string[] = [];
+      const isRefused = async (server: DeliveryServer, key: CreatedKey) =>
+        (await verdictOf(server, key)) !== 'good';
+      /** Notes the name servers that refuse both keys of a lineage. The former key goes last. */
+      const probe = async () => {
+        for (const server of servers)
+          for (const { former, next } of lineages)
+            if ((await isRefused(server, former)) && (await isRefused(server, next)))
+              without.push(`${server.name}: ${former.name}`);
+      };
+      for (let round = 0; round < 4; round += 1) {
+        for (const index of [0, 1]) {
+          const former = await createKey(service, `lineage-${round}-${index}`);
+          expect((await deliveries(service, former.id)).state).toBe('delivered');
+          const request = { overlap_seconds: 0, retire: 'automatic' };
+          const { body } = await service.post(`/v2/tsigkeys/${former.id}/rotate`, request);
+          lineages.push({ former, next: body as CreatedKey });
+        }
+        // The job looks at rotations every five seconds.
+        const killed = pause(randomInt(5500)).then(() => service.stop('SIGKILL'));
+        await Promise.all([killed, probe()]);
+        service = await startServiceProcess(folder, variables);
+        await probe();
+      }
+      for (const { former, next } of lineages) {
+        await vi.waitFor(
+          async () => {
+            const { body } = await service.get(`/v2/tsigkeys/${former.id}/lifecycle`);
+            const { keys } = body as unknown as ShownLifecycle;
+            expect(keys.map(({ state }) => state)).toEqual(['retired', 'active']);
+            for (const server of servers) {
+              expect(await verdictOf(server, next)).toBe('good');
+              expect(await isRefused(server, former)).toBe(true);
+            }
+          },
+          { timeout: 60_000, interval: 200 },
+        );
+        const { body } = await service.get(`/v2/audit?resource_id=${former.id}&limit=100`);
+        const actions = (body.records as { action: string }[]).map(({ action }) => action);
+        expect(actions.filter((action) => action.startsWith('tsigkey.rotation.')).sort()).toEqual(
+          ['retired', 'started', 'verified'].map((event) => `tsigkey.rotation.${event}`),
+        );
+      }
+      expect(without).toEqual([]);
+    },
+    300_000,
+  );
 });

@@ -254,38 +254,6 @@ describe('a pass', () => {
     expect(await pass()).toMatchObject({ added: ['waits'] });
   });
 
-  test('records the keys that an interrupted scheduled verification tested', async () => {
-    for (let index = 0; index < 150; index += 1)
-      await opened.create('tsigkeys', opened.key(`k${index}`));
-    await pass();
-    await opened.database.write(async (sql) => {
-      await sql.run('UPDATE nameservers SET probe_at = 1', []);
-      // The longest unverified key is not the first one of the name server.
-      for (const [name, year] of [
-        ['k5', '2020'],
-        ['k9', '2019'],
-        ['k99', '2018'],
-      ] as const)
-        await sql.run('UPDATE deliveries SET verified_at = ? WHERE key_name >= ?', [year, name]);
-    });
-    const tested: string[] = [];
-    const verify: Verify = async (_server, _zones, { accepted }) => {
-      tested.push(...accepted.map(({ name }) => name));
-      await opened.create('tsigkeys', opened.key('waits'));
-      const [first] = accepted;
-      const fault = { code: 'not_verified', message: 'refused' };
-      return { failures: new Map(first && [[first.id, fault]]), open: undefined };
-    };
-    expect(await pass({ verify })).toMatchObject({ outcome: 'failed' });
-    const rows = await opened.database.reads.all(
-      "SELECT key_name, error_code FROM deliveries WHERE key_name >= 'k5' AND verified_at > '2020' OR error_code IS NOT NULL",
-      [],
-    );
-    const recorded = rows.map(({ key_name: name }) => name);
-    expect([tested.length, recorded.toSorted()]).toEqual([4, tested.toSorted()]);
-    expect(rows.find(({ key_name: name }) => name === tested[0])?.error_code).toBe('not_verified');
-  });
-
   test('is live with a key that its zone does not admit, until the zone admits it', async () => {
     await dependencies().store.seen([server]);
     const refused = await opened.create('tsigkeys', opened.key('refused'));

@@ -1,38 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { recordShown } from './evidence.ts';
-
-/**
- * Samples the arguments and environments of a process and its children until `signal` aborts
- * (Linux). Records them for the search for secrets. Returns the number of processes.
- */
-export async function watchProcesses(pid: number, signal: AbortSignal): Promise<number> {
-  const seen = new Set<number>();
-  const texts = new Set<string>();
-  while (!signal.aborted) {
-    for (const each of [pid, ...childrenOf(pid)]) {
-      seen.add(each);
-      texts.add(textOf(`/proc/${each}/cmdline`) + textOf(`/proc/${each}/environ`));
-    }
-    await pause(5);
-  }
-  // The test itself passes the administrator token in an environment variable.
-  for (const text of texts)
-    recordShown('output', text.replaceAll(/TSIGIL_ADMIN_TOKEN=[^\0]*/g, '').replaceAll('\0', ' '));
-  return seen.size;
-}
-
-function childrenOf(pid: number): number[] {
-  let tasks: string[];
-  try {
-    tasks = readdirSync(`/proc/${pid}/task`);
-  } catch {
-    return []; // the process has ended
-  }
-  return tasks.flatMap((task) =>
-    textOf(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean).map(Number),
-  );
-}
 
 /** The time in milliseconds between two samples. */
 const SAMPLE_MS = 25;
