@@ -62,8 +62,8 @@ export async function startService(
   let current = config;
   const closers: Closer[] = [];
   /** Lets `part` close when the service stops, before the parts that have started earlier. */
-  const closing = <P extends { close: Closer }>(part: P): P => {
-    closers.push((overdue) => part.close(overdue));
+  const closing = <P extends { close(): unknown }>(part: P): P => {
+    closers.push(() => part.close());
     return part;
   };
   const stop = async () => {
@@ -81,7 +81,8 @@ export async function startService(
     await assertServable(database, shownDatabase(config.database), again, clock());
     const audit = startAudit(base, () => current.audit);
     closing(audit.running);
-    const delivery = closing(createDelivery(base, audit));
+    const delivery = createDelivery(base, audit);
+    closers.push((overdue) => delivery.close(overdue));
     const beginDeliveryCounters = addNameServerGauges(base.metrics, store, delivery.status);
     const lasting = lastingDependencies(base, encryption, audit, delivery);
     const settingsOf = (next: Config) => liveSettings(next, lasting, dependencies.byteLimits);
