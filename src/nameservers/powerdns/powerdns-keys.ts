@@ -70,3 +70,8 @@ export async function disableKey(api: PowerdnsApi, name: string): Promise<void> 
     if (!(error instanceof DriverError) || error.code !== 'refused_by_server') throw error;
   }
 }
+
+/** Returns whether a key has the stamp of a name server. */
+export function isStamp(name: string): boolean {
+  return name.startsWith(powerdns.ownKeys);
+}

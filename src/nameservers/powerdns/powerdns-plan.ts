@@ -25,6 +25,7 @@ export interface Known {
 export interface Plan {
   readonly known: Known;
   readonly zones: readonly string[];
+  /** The names of the keys that are no stamps. */
   readonly present: ReadonlySet<string>;
   readonly keys: readonly DesiredKey[];
   readonly taken: readonly DesiredKey[];

@@ -1,18 +1,11 @@
 import { powerdns as brand } from '../../domain/brands/powerdns.ts';
-import {
-  isSameSet,
-  withKept,
-  type DesiredKey,
-  type DesiredState,
-} from '../../domain/delivery/desired-state.ts';
-import { isSameMaterial, type KeyMaterial } from '../../domain/key-formats/key.ts';
+import { isSameSet, type DesiredState } from '../../domain/delivery/desired-state.ts';
+import type { KeyMaterial } from '../../domain/key-formats/key.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, withDefault } from '../../domain/model/object.ts';
 import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
 import {
   defineDriver,
-  DriverError,
-  DuplicateKeyError,
   nameTaken,
   requirements,
   unmet,
@@ -22,29 +15,12 @@ import {
 } from '../driver.ts';
 import { line, LOG_MEMBER } from '../include-file.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
+import { applyPlan } from './powerdns-apply.ts';
+import { readGrants, type ReadGrants } from './powerdns-grants.ts';
+import { isStamp, stampIn, stampKey, stampName, writeKey } from './powerdns-keys.ts';
+import { differencesOf, referencesIn, type Known, type Plan } from './powerdns-plan.ts';
+import { readPlan } from './powerdns-read.ts';
 import { readApiKey } from './powerdns-requests.ts';
-import { readGrants, writeGrants, type Grants, type ReadGrants } from './powerdns-grants.ts';
-import {
-  disableKey,
-  isDisabledKey,
-  randomSecret,
-  stampIn,
-  stampKey,
-  stampName,
-  writeKey,
-} from './powerdns-keys.ts';
-import {
-  adviceOn,
-  differencesOf,
-  firstOf,
-  referencesIn,
-  shrunk,
-  successorsIn,
-  targetOf,
-  wantedGrants,
-  type Known,
-  type Plan,
-} from './powerdns-plan.ts';
 
 const options = object({
   url: withDefault(
@@ -84,9 +60,6 @@ interface Memory extends Known {
  */
 const READ_AGAIN = 5;
 
-/** How long a removed key may sign NOTIFY messages, while the driver removes its grants. */
-const SIGNING_MS = 5000;
-
 /**
  * PowerDNS: keys and grants over the HTTP API. PowerDNS has no grants for all zones, so each zone
  * gets the grants of the keys for all zones. The driver creates keys before their grants, and
@@ -97,7 +70,7 @@ export const powerdns = defineDriver({
   options,
   create(given, id): Driver {
     const open = createPowerdnsApi(given);
-    const { requests, zoneChanges } = given;
+    const { requests } = given;
     /** What the last call read or wrote. Undefined after a failure. */
     let last: Memory | undefined;
 
@@ -114,175 +87,24 @@ export const powerdns = defineDriver({
       return former ?? { keys: new Map(), grants: new Map(), stamp: undefined };
     };
 
-    /** Reads the grants of zones into `known`. */
-    const readAllGrants = (api: PowerdnsApi, zones: readonly string[], known: Known['grants']) =>
-      mapConcurrently(zones, requests, async (zone) => {
-        const read = await readGrants(api, zone);
-        if (read !== undefined) known.set(zone, read.grants);
-      });
-
-    /**
-     * Reads the names of all zones and keys, and the keys of `state` that `former` lacks. Does not
-     * remember the grants.
-     */
-    const plan = async (
-      api: PowerdnsApi,
-      state: DesiredState,
-      owned: ReadonlySet<string>,
-      former: Known['keys'],
-      signal: AbortSignal,
-    ): Promise<Plan> => {
-      const known: Known = { keys: new Map(), grants: new Map() };
-      const [zones, all] = await Promise.all([api.zones(), api.keys()]);
-      listed = { names: all, signal };
-      const present = all.filter((name) => !isStamp(name));
-      const names = new Set(present);
-      const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
-      const same = state.keys.filter((key) => isSameMaterial(key, former.get(key.name)));
-      const remembered = new Set([...same, ...kept].map(({ name }) => name));
-      for (const [name, found] of former)
-        if (remembered.has(name) && names.has(name)) known.keys.set(name, found);
-      const unread = [...state.keys, ...kept]
-        .map(({ name }) => name)
-        .filter((name) => names.has(name) && !known.keys.has(name));
-      await mapConcurrently(unread, requests, async (name) => {
-        const key = await api.key(name);
-        if (key !== undefined) known.keys.set(name, key);
-      });
-      const wanted = withKept({ ...state, kept }, known.keys);
-      const others = wanted.filter(({ name }) => {
-        const found = known.keys.get(name);
-        return found !== undefined && !owned.has(name) && !isDisabledKey(found);
-      });
-      const equal = others.filter((key) => isSameMaterial(key, known.keys.get(key.name)));
-      const grantsNow: Known['grants'] = new Map();
-      if (equal.length > 0) await readAllGrants(api, zones, grantsNow);
-      const equalNames = new Set(equal.map(({ name }) => name));
-      const advice = adviceOn(equalNames, grantsNow, state.zones, wantedGrants(state, wanted));
-      const adopted = [...equalNames].filter((name) => !advice.has(name));
-      const foreign = new Set(others.map(({ name }) => name));
-      for (const name of adopted) foreign.delete(name);
-      const isTaken = ({ name }: DesiredKey) => isStamp(name) || foreign.has(name);
-      const keys = wanted.filter((key) => !isTaken(key));
-      const taken = wanted.filter(isTaken);
-      const ours = new Set([...owned, ...keys.map(({ name }) => name)]);
-      for (const { name } of taken) ours.delete(name);
-      const grants = wantedGrants(state, keys);
-      const named = { present: names, keys, taken, adopted, advice, ours };
-      return { known, zones, ...named, wanted: grants, successors: successorsIn(state) };
-    };
-
     const apply: Driver['apply'] = async (state, owned, signal, intend) => {
       const api = await open(signal);
       const [stamp] = state.stamps ?? [];
       const carried = stamp === undefined ? undefined : await api.key(stampName(id));
       const former = recall(carried);
-      const planned = await plan(api, state, owned, former.keys, signal);
-      const { known, zones, keys, present, successors } = planned;
-      const ours = new Set(planned.ours);
-      let { taken, wanted } = planned;
-      await intend?.(keys);
+      const plan = await readPlan(api, requests, state, owned, former.keys);
+      listed = { names: plan.names, signal };
+      await intend?.(plan.keys);
       // The stamp comes first: a server with some of the changes does not have the former stamp.
       if (stamp !== undefined) await writeKey(api, stampKey(id, stamp), carried);
-      const desired = new Set(keys.map(({ name }) => name));
-      const existing = new Set(present);
-      const exists = (name: string) => existing.has(name);
-      const removed = [...present].filter((name) => ours.has(name) && !desired.has(name));
-      const fresh = keys.filter(({ name }) => !present.has(name));
-      const changed = keys.filter(
-        (key) => present.has(key.name) && !isSameMaterial(key, known.keys.get(key.name)),
-      );
-      let changes = fresh.length + changed.length + removed.length;
-      const changeZone = limiter(zoneChanges);
-      const grant = (wantedOf: (zone: string, grants: Grants) => Grants) =>
-        mapConcurrently(zones, Math.max(requests, zoneChanges), async (zone) => {
-          const grants = known.grants.get(zone) ?? (await readGrants(api, zone))?.grants;
-          if (grants === undefined) return;
-          const target = wantedOf(zone, grants);
-          const written = await changeZone(() => writeGrants(api, zone, grants, target, exists));
-          if (written !== undefined) changes += 1;
-          known.grants.set(zone, written ?? grants);
-        });
-      const disable = (names: readonly string[]) =>
-        mapConcurrently(names, requests, (name) => disableKey(api, name));
-
-      const seen = new Map(former.grants);
-      if (removed.length + fresh.length > 0)
-        await readAllGrants(
-          api,
-          zones.filter((zone) => !seen.has(zone)),
-          seen,
-        );
-      // The secondary servers would refuse a NOTIFY that is signed with a random secret.
-      const signers = new Set(zones.map((zone) => seen.get(zone)?.transfer[0]));
-      const signing = removed.filter((name) => signers.has(name));
-      const urgent = new Set(
-        (state.removed ?? []).flatMap(({ name, compromised }) => (compromised ? [name] : [])),
-      );
-      const isFew = removed.length < zones.length;
-      await disable(removed.filter((name) => urgent.has(name) || (isFew && !signers.has(name))));
-
-      /** Changes the grants and the other keys, and removes the grants of the removed keys. */
-      const change = async () => {
-        // A new or changed key would get the grants of a former key with the same name. Remove
-        // these grants first, or give a new key a secret that no one knows until the grants are
-        // removed. PowerDNS must refuse removed keys before it may refuse a new key.
-        const names = new Set(fresh.map(({ name }) => name));
-        const adds = changed.length + fresh.length > 0;
-        const isDisabled =
-          changed.length === 0 &&
-          fresh.length < zones.length &&
-          !(adds && removed.length >= zones.length) &&
-          !zones.some((zone) =>
-            names.has(firstOf(seen.get(zone), ours, wanted(zone), successors) ?? ''),
-          );
-        if (!isDisabled) {
-          const early = new Set(ours);
-          for (const name of signing) early.delete(name);
-          await grant((zone, grants) => shrunk(grants, early, wanted(zone)));
-        }
-        const refusals: DriverError[] = [];
-        await mapConcurrently([...changed, ...fresh], requests, async (key) => {
-          const found = known.keys.get(key.name);
-          try {
-            await writeKey(api, isDisabled ? { ...key, secret: randomSecret() } : key, found);
-            existing.add(key.name);
-          } catch (error) {
-            if (!(error instanceof DriverError) || error.code !== 'refused_by_server') throw error;
-            if (found?.algorithm !== key.algorithm) existing.delete(key.name);
-            if (error instanceof DuplicateKeyError) {
-              taken = [...taken, key];
-              ours.delete(key.name);
-            } else refusals.push(error);
-          }
-        });
-        if (adds)
-          wanted = wantedGrants(
-            state,
-            keys.filter(({ name }) => exists(name)),
-          );
-        // Change each zone once, even if some keys are new and other keys are removed.
-        await grant((zone, grants) => targetOf(grants, ours, wanted(zone), successors));
-        await mapConcurrently(removed, requests, (name) => api.deleteKey(name));
-        if (isDisabled)
-          await mapConcurrently(
-            fresh.filter(({ name }) => exists(name)),
-            requests,
-            ({ name, secret }) => api.changeSecret(name, secret),
-          );
-        return refusals;
-      };
-      const [refusal] = await withFallback(SIGNING_MS, change, () => disable(signing));
-      if (refusal !== undefined) throw refusal;
-      const isRemembered = former.keys.size > 0;
+      const applied = await applyPlan(api, given, plan, state, former.grants);
+      const { content, changes, duplicates, ours } = applied;
       // Another program may have changed a secret that this call has not read.
-      if (changes === 0 && isRemembered) return apply(state, owned, signal, intend);
-      const written = keys.filter(({ name }) => exists(name));
-      for (const { name, algorithm, secret } of written)
-        known.keys.set(name, { algorithm, secret });
-      last = { ...known, stamp };
-      references = referencesIn(known.grants, ours);
-      const problems = taken.map((key) => nameTaken(brand, key, planned.advice.get(key.name)));
+      if (changes === 0 && former.keys.size > 0) return apply(state, owned, signal, intend);
+      last = { ...content, stamp };
+      references = referencesIn(content.grants, ours);
+      const taken = [...plan.taken, ...duplicates];
+      const problems = taken.map((key) => nameTaken(brand, key, plan.advice.get(key.name)));
       return { changed: changes > 0, problems };
     };
 
@@ -295,8 +117,9 @@ export const powerdns = defineDriver({
         const found = next === undefined ? undefined : await api.key(stampName(id));
         const former = recall(found);
         const unread = new Map([...former.keys].slice(READ_AGAIN));
-        const planned = await plan(api, state, owned, unread, signal);
-        const { known, zones, ours } = planned;
+        const plan = await readPlan(api, requests, state, owned, unread);
+        listed = { names: plan.names, signal };
+        const { known, zones, ours } = plan;
         const { equal } = former;
         const isSame =
           equal?.keys === state.keys && equal.zones === state.zones && isSameSet(equal.ours, ours);
@@ -315,7 +138,7 @@ export const powerdns = defineDriver({
         const isStamped = next === carried || stamps.some((stamp) => stamp === carried);
         const message = 'PowerDNS lacks the stamp of the last delivery.';
         const differences = [
-          ...differencesOf(planned, same),
+          ...differencesOf(plan, same),
           ...(isStamped ? [] : [{ kind: 'other', message } as const]),
         ];
         const compared = { zones: state.zones, keys: state.keys, ours, grants: read };
@@ -360,58 +183,4 @@ async function checkServer(
       });
     });
   });
-}
-
-/**
- * Runs `work`, and `fallback` if `work` takes longer than `ms` milliseconds or fails. Returns what
- * `work` returns, and throws only what `work` throws.
- */
-async function withFallback<T>(
-  ms: number,
-  work: () => Promise<T>,
-  fallback: () => Promise<unknown>,
-): Promise<T> {
-  let late: Promise<unknown> | undefined;
-  const runLate = () => (late ??= fallback().catch(() => undefined));
-  const timer = setTimeout(() => void runLate(), ms);
-  try {
-    return await work();
-  } catch (error) {
-    await runLate();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    await late;
-  }
-}
-
-/** Returns whether a key has the stamp of a name server. */
-function isStamp(name: string): boolean {
-  return name.startsWith(brand.ownKeys);
-}
-
-/**
- * Returns a function that runs tasks, at most `concurrency` at a time, in the order of its calls.
- * The function returns what the task returns, and throws what the task throws. Once a task has
- * failed, the function starts no further task and throws the same error.
- */
-function limiter(concurrency: number): <T>(task: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  let failure: { readonly error: unknown } | undefined;
-  return async (task) => {
-    if (running < concurrency) running += 1;
-    else await new Promise<void>((start) => waiting.push(start));
-    try {
-      if (failure !== undefined) throw failure.error;
-      return await task();
-    } catch (error) {
-      failure = { error };
-      throw error;
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
 }
