@@ -10,7 +10,7 @@ const variablesOf = (option) =>
     .join(' or ');
 const rows = OPTIONS.map(
   (option) =>
-    `| \`${option.key}\` | ${variablesOf(option)} | ${valuesOf(option.kind.schema)} | ${defaultOf(option)} | ${option.reload} | ${option.meaning} |`,
+    `| \`${option.key}\` | ${variablesOf(option)} | ${valuesOf(option.kind.schema)} | ${defaultOf(option)} | ${option.reload ?? 'no'} | ${option.meaning} |`,
 );
 
 process.stdout.write(`# Configuration

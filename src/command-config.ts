@@ -18,13 +18,7 @@ export async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof ConfigError) throw invalidConfig(error);
     if (!(error instanceof ServiceError)) throw error;
-    const { cause } = error.details;
-    throw new CommandError(
-      EXIT.refused,
-      cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message,
-      undefined,
-      error,
-    );
+    throw new CommandError(EXIT.refused, reasonOf(error), undefined, error);
   }
 }
 

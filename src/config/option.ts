@@ -1,32 +1,35 @@
 import type { Kind } from '../domain/model/field.ts';
 
-/** The definition of a setting, without its key. `T` is the type of its value. */
-export interface Definition<T = unknown> {
-  readonly kind: Kind<T>;
-  readonly default: T;
+interface Details<T> {
   /** The default with `compatibility: designate`, if it differs. */
-  readonly designate?: T | undefined;
+  readonly designate?: T;
   /** What the setting does, for `docs/configuration.md`. */
   readonly meaning: string;
   /**
    * True for values that `check-config` hides. A variable that ends in `_FILE` may name a file with
    * the value.
    */
-  readonly secret: boolean;
+  readonly secret?: boolean;
   /** The environment variable, if its name does not follow from the key. */
-  readonly variable: string | undefined;
+  readonly variable?: string;
   /** True for a secret whose file has a separate setting. */
-  readonly hasFileSetting: boolean;
+  readonly hasFileSetting?: boolean;
   /** The systemd credential whose path is the value if the setting is not set. */
-  readonly credential: string | undefined;
-  readonly reload: Reload;
+  readonly credential?: string;
+  readonly reload?: Reload;
+}
+
+/** The definition of a setting, without its key. `T` is the type of its value. */
+export interface Definition<T = unknown> extends Details<T> {
+  readonly kind: Kind<T>;
+  readonly default: T;
 }
 
 /**
- * Whether a running service applies a new value of a setting at SIGHUP. With `while set`, the
- * service applies the new value only if the setting has a value before and after.
+ * Whether a running service applies a new value of a setting at SIGHUP: always, or only if the
+ * setting has a value before and after.
  */
-export type Reload = 'yes' | 'while set' | 'no';
+type Reload = 'yes' | 'while set';
 
 export interface Section {
   readonly [name: string]: Definition | Section;
@@ -41,17 +44,6 @@ export interface Option<T = unknown> extends Definition<T> {
   readonly key: string;
 }
 
-interface Details<T> {
-  readonly default?: T;
-  readonly designate?: T;
-  readonly meaning: string;
-  readonly secret?: boolean;
-  readonly variable?: string;
-  readonly hasFileSetting?: boolean;
-  readonly credential?: string;
-  readonly reload?: Reload;
-}
-
 /**
  * Returns the definition of a setting with values of `kind`. Without a default, the value of an
  * unset setting is undefined.
@@ -61,20 +53,11 @@ export function option<T>(
   details: Details<NoInfer<T>> & { readonly default: NoInfer<T> },
 ): Definition<T>;
 export function option<T>(kind: Kind<T>, details: Details<NoInfer<T>>): Definition<T | undefined>;
-export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | undefined> {
-  const { meaning, designate, secret = false, variable } = details;
-  const { hasFileSetting = false, credential, reload = 'no' } = details;
-  return {
-    kind,
-    default: details.default,
-    designate,
-    meaning,
-    secret,
-    variable,
-    hasFileSetting,
-    credential,
-    reload,
-  };
+export function option<T>(
+  kind: Kind<T>,
+  details: Details<T> & { readonly default?: T },
+): Definition<T | undefined> {
+  return { default: undefined, ...details, kind };
 }
 
 /**
