@@ -15,7 +15,13 @@ import { addConsole, readConsole } from './console.ts';
 import { addConsoleSessions } from './console-session.ts';
 import { REQUEST_ID_HEADER } from './request/context.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
-import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
+import {
+  createGuard,
+  recordRefusal,
+  requestOwner,
+  type Passed,
+  type RequestSettings,
+} from './request/guard.ts';
 import { createLineSender } from './long-responses.ts';
 import { isEncoded } from './request/json-body.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -73,30 +79,22 @@ export interface HttpServer {
 }
 
 export function createServer(options: ServerOptions): HttpServer {
-  const { dependencies, log, metrics } = options;
-  const sendError = (
-    error: unknown,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): FastifyReply => {
-    const known = toServiceError(error);
-    const response = errorResponse(known, request.id, options.errors);
-    const { status, headers } = response;
-    const signIn = status === 401 ? request.route.config.signIn?.(request) : undefined;
-    const body =
-      signIn === undefined
-        ? response.body
-        : `${response.body.slice(0, -1)},${JSON.stringify(signIn).slice(1)}`;
-    if (RECORDED_STATUSES.includes(status) || known.code === 'access_denied')
-      recordRefusal(request, known);
-    // An overload appears only in the log line of the request. Further lines would add load.
-    const isOverload = known.code === 'unavailable' && known.details.cause === undefined;
-    if (status >= 500 && !isOverload)
-      log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
-    return reply.code(status).headers(headers).send(body);
-  };
   const everyHeaders = securityHeaders(options.tls);
-  const writeRefusal = (error: unknown) => refusalText(error, everyHeaders, options.errors);
+  const app = createApp(options, everyHeaders);
+  prepareRoutes(app);
+  const settings = createSettings(options, () => performance.now() / 1000);
+  checkRequests(app, options, settings.current, everyHeaders);
+  const hasConsole = addAllRoutes(app, options);
+  return { app, change: settings.change, hasConsole };
+}
+
+function createApp(
+  options: ServerOptions,
+  everyHeaders: Readonly<Record<string, string>>,
+): FastifyInstance {
+  const { dependencies, metrics, errors } = options;
+  const sendError = errorSender(options);
+  const writeRefusal = (error: unknown) => refusalText(error, everyHeaders, errors);
   const app = Fastify({
     serverFactory: (handle: RequestListener) =>
       createNodeServer(handle, options, metrics, writeRefusal),
@@ -134,13 +132,41 @@ export function createServer(options: ServerOptions): HttpServer {
         ? done(new ServiceError('unsupported_content_encoding'))
         : done(null, body),
   );
-  prepareRoutes(app);
+  return app;
+}
 
-  const settings = createSettings(options, () => performance.now() / 1000);
+function errorSender({ log, errors }: ServerOptions) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const known = toServiceError(error);
+    const response = errorResponse(known, request.id, errors);
+    const { status, headers } = response;
+    const signIn = status === 401 ? request.route.config.signIn?.(request) : undefined;
+    const body =
+      signIn === undefined
+        ? response.body
+        : `${response.body.slice(0, -1)},${JSON.stringify(signIn).slice(1)}`;
+    if (RECORDED_STATUSES.includes(status) || known.code === 'access_denied')
+      recordRefusal(request, known);
+    // An overload appears only in the log line of the request. Further lines would add load.
+    const isOverload = known.code === 'unavailable' && known.details.cause === undefined;
+    if (status >= 500 && !isOverload)
+      log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
+    return reply.code(status).headers(headers).send(body);
+  };
+}
+
+/** Logs, admits and checks each request before its handler. */
+function checkRequests(
+  app: FastifyInstance,
+  options: ServerOptions,
+  currentSettings: () => RequestSettings,
+  everyHeaders: Readonly<Record<string, string>>,
+): void {
+  const { log, metrics, maxBodyBytes } = options;
   const requestLog = createRequestLog(app, { log, metrics });
   const guard = createGuard(app, options);
   const largeBodies = ACTIONS.flatMap(({ body }) => body?.maxBytes ?? []);
-  const largestBody = Math.max(options.maxBodyBytes, ...largeBodies);
+  const largestBody = Math.max(maxBodyBytes, ...largeBodies);
   const admission = createAdmission(app, { ...options, largestBody }, metrics, (request) =>
     requestOwner(request, options),
   );
@@ -162,7 +188,7 @@ export function createServer(options: ServerOptions): HttpServer {
     // Headers of Fastify, because with one of Node.js it would copy all others into those.
     reply.headers(everyHeaders);
     request.route = routeOf(request);
-    request.settings = settings.current();
+    request.settings = currentSettings();
     requestLog.begin(request);
     admission.begin(request, () => enter(request, reply, done), done);
   });
@@ -171,12 +197,7 @@ export function createServer(options: ServerOptions): HttpServer {
     admission.leave(request, reply, payload);
     requestLog.end(request, reply);
     const send = () => {
-      // An idle connection would delay a shutdown, so the last response closes the connection.
-      // Fastify would close the connection after every response and drop the waiting requests.
-      if (!app.server.listening) {
-        if (hasWaiting(request.raw.socket)) reply.raw.removeHeader('connection');
-        else reply.header('connection', 'close');
-      }
+      closeIfStopping(app, request, reply);
       done();
     };
     // Only successful reads wait. A client that closes its side of the connection after a change
@@ -188,23 +209,37 @@ export function createServer(options: ServerOptions): HttpServer {
         request.raw.socket.destroy();
       });
   });
+}
 
-  const ping = singleFlight(() => dependencies.store.ping());
-  const { webConsole } = options;
+/**
+ * Lets the last response of a connection close it, because an idle connection would delay a
+ * shutdown. Fastify would close the connection after every response and drop the waiting requests.
+ */
+function closeIfStopping(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): void {
+  if (app.server.listening) return;
+  if (hasWaiting(request.raw.socket)) reply.raw.removeHeader('connection');
+  else reply.header('connection', 'close');
+}
+
+/** Returns whether the console is among the routes. */
+function addAllRoutes(app: FastifyInstance, options: ServerOptions): boolean {
+  const { dependencies, metrics, webConsole, version, guides } = options;
+  const { store, settings } = dependencies;
+  const ping = singleFlight(() => store.ping());
   const consoleFiles = webConsole === undefined ? undefined : readConsole(webConsole.folder);
-  addProbes(app, ping, consoleFiles !== undefined);
+  const hasConsole = consoleFiles !== undefined;
+  addProbes(app, ping, hasConsole);
   if (webConsole !== undefined) {
     const seconds = () => performance.now() / 1000;
     addConsole(app, consoleFiles);
     addConsoleSessions(app, { ...options, ...webConsole, seconds });
   }
-  addMetrics(app, metrics, { store: dependencies.store, ping });
-  const { version, guides } = options;
-  addDocuments(app, { version, guides }, consoleFiles !== undefined);
-  for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);
+  addMetrics(app, metrics, { store, ping });
+  addDocuments(app, { version, guides }, hasConsole);
+  for (const type of RESOURCE_TYPES) addCollection(app, type, settings);
   const actions = { ...options, runLongWork: createLongWork(), sendLines: createLineSender() };
   addActions(app, ACTIONS, actions);
-  return { app, change: settings.change, hasConsole: consoleFiles !== undefined };
+  return hasConsole;
 }
 
 function noCompiler(): never {
