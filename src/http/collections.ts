@@ -42,158 +42,21 @@ export function addCollection(
   type: ResourceType,
   settings: Pick<Settings, 'pendingStatus'>,
 ): void {
-  const path = `/v2/${type.collection}`;
-  const secrets = secretFields(type);
-  const hasSecrets = secrets.length > 0;
-  const { whole, writerFor, creationWriter, seesWarnings } = writersOf(type);
-  const recordSecrets = secretReadsOf(type);
-  const shownOnce = Object.keys(type.shownOnce ?? {});
-  const collectionName = JSON.stringify(type.collection);
-  const idOf = (request: FastifyRequest) => readId(type, pathId(request) ?? '');
-  const urlOf = (request: FastifyRequest) => `${request.base}${path}`;
-
-  const statusOf = (operation: Operation, usual: number) =>
-    successStatus(type, operation, settings, usual);
-  const [createdMembers, updatedMembers] = (['create', 'update'] as const).map((operation) =>
-    pendingMembers(type, operation, settings),
-  );
-  /** Returns the context of a change. Only callers who may see secrets get warnings. */
-  const contextOf = (request: FastifyRequest): ChangeContext => {
-    const context = changeContext(request, isForced(request));
-    const warns = type.warnings !== undefined && seesWarnings(request);
-    return warns ? { ...context, warnings: [] } : context;
-  };
-  // The state of name servers and the last use of tokens change without a new revision.
-  const hasVariants = isLive(type) || type.withoutUpdatedAt === true;
-  const tagOf = (resource: Resource, writer: ResourceWriter, text: string) => {
-    const hidden = hasSecrets && writer !== whole ? 'hidden' : undefined;
-    return entityTag(revisionOf(resource), hasVariants ? variantOf(text) : hidden);
-  };
-  /**
-   * Returns whether to count all resources of a list. The service counts only lists of owned
-   * resources, and only if the caller does not disable counting.
-   */
-  const isCounted = (request: FastifyRequest) =>
-    type.owner !== undefined && !isSet(request, HIDE_COUNTS);
-
+  const collection = prepare(type, settings);
   const handlers: Record<Operation, Handler> = {
-    async create(request, reply) {
-      const { dependencies } = request.settings;
-      const body = readJsonBody(request);
-      // If the response cannot be built or sent, no resource is stored.
-      let location = '';
-      let text = '';
-      const writer = creationWriter(request);
-      const context = contextOf(request);
-      const respond = (resource: Resource) => {
-        location = `${urlOf(request)}/${resource.id}`;
-        validateHeaderValue('location', location);
-        const shown = createdMembers === undefined ? resource : { ...resource, ...createdMembers };
-        text = writer.writeWith(shown, urlOf(request), shownOnce);
-      };
-      await createResource(dependencies, type, context, body, { respond });
-      reply.code(statusOf('create', 201)).type(JSON_TYPE).header('location', location);
-      addWarnings(reply, context);
-      return text;
-    },
-    async list(request, reply) {
-      const { dependencies } = request.settings;
-      const { maxPageBytes } = dependencies.settings;
-      const caller = signedIn(request);
-      const parameters = parametersOf(request);
-      const { resources, more, total } = await listResources(
-        dependencies,
-        type,
-        caller,
-        parameters,
-        {
-          count: isCounted(request),
-          signal: () => {
-            request.releaseConnection?.();
-            return connectionSignal(request.raw.socket);
-          },
-        },
-      );
-      if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
-      const base = urlOf(request);
-      const self = withParameters(base, parameters);
-      const pageOf = (items: string, shown: number) => {
-        const last = more || shown < resources.length ? resources[shown - 1] : undefined;
-        const links = {
-          self,
-          ...(last === undefined
-            ? {}
-            : { next: withParameters(base, withMarker(parameters, last.id)) }),
-        };
-        const metadata = total === undefined ? '' : `,"metadata":{"total_count":${total}}`;
-        return `{${collectionName}:${items},"links":${JSON.stringify(links)}${metadata}}`;
-      };
-      const writer = writerFor(request);
-      const page = pageOf(writer.writeList(resources, base), resources.length);
-      reply.type(JSON_TYPE);
-      const texts = isLonger(page, maxPageBytes)
-        ? resources.map((resource) => writer.write(resource, base))
-        : undefined;
-      const shown = texts === undefined ? resources.length : countFitting(texts, maxPageBytes);
-      if (writer === whole) await recordSecrets(request, 'list', resources.slice(0, shown));
-      return texts === undefined ? page : pageOf(`[${texts.slice(0, shown).join(',')}]`, shown);
-    },
-    async get(request, reply) {
-      const { dependencies } = request.settings;
-      const caller = signedIn(request);
-      const resource = await getResource(dependencies, type, caller, idOf(request));
-      if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
-      const writer = writerFor(request);
-      const text = hasVariants ? writer.write(resource, urlOf(request)) : '';
-      const tag = tagOf(resource, writer, text);
-      reply.header('etag', tag);
-      if (isKnown(request, tag)) return reply.code(304).send();
-      reply.type(JSON_TYPE);
-      if (hasSecrets && writer === whole) await recordSecrets(request, 'get', [resource]);
-      return hasVariants ? text : writer.write(resource, urlOf(request));
-    },
-    async update(request, reply) {
-      const { dependencies } = request.settings;
-      const id = idOf(request);
-      const body = readJsonBody(request);
-      const writer = writerFor(request);
-      const context = contextOf(request);
-      const expected = expectedRevisions(request);
-      const resource = await updateResource(dependencies, type, context, id, body, expected);
-      addWarnings(reply, context);
-      reply.code(statusOf('update', 200)).type(JSON_TYPE);
-      const text = writer.write({ ...resource, ...updatedMembers }, urlOf(request));
-      if (updatedMembers === undefined) reply.header('etag', tagOf(resource, writer, text));
-      // A change whose response shows a secret that the caller did not send is also a read.
-      const sent = body as Partial<Resource>; // safe: `updateResource` has checked it
-      if (writer === whole && secrets.some((name) => sent[name] !== resource[name]))
-        await recordSecrets(request, 'get', [resource]);
-      return text;
-    },
-    async delete(request, reply) {
-      const resource = await deleteResource(
-        request.settings.dependencies,
-        type,
-        changeContext(request, isForced(request)),
-        idOf(request),
-        expectedRevisions(request),
-      );
-      const status = statusOf('delete', 204);
-      if (status !== 204) {
-        reply.code(status).type(JSON_TYPE);
-        return writerFor(request).write(resource, urlOf(request));
-      }
-      return reply.code(204).header('content-length', '0').send();
-    },
+    create: creationIn(collection),
+    list: listOf(collection),
+    get: readingIn(collection),
+    update: updateIn(collection),
+    delete: deletionIn(collection),
   };
-
   for (const onItem of [false, true]) {
     const operations = type.operations.filter(
       (operation) => OPERATION_ROUTES[operation].onItem === onItem,
     );
     addRoutes(
       app,
-      onItem ? `${path}/:id` : path,
+      onItem ? `/v2/${type.collection}/:id` : `/v2/${type.collection}`,
       operations.map((operation) => ({
         method: OPERATION_ROUTES[operation].method,
         right: `${type.collection}:${operation}`,
@@ -202,4 +65,195 @@ export function addCollection(
       })),
     );
   }
+}
+
+type Collection = ReturnType<typeof prepare>;
+
+/** Returns what the handlers of a collection share. */
+function prepare(type: ResourceType, settings: Pick<Settings, 'pendingStatus'>) {
+  const secrets = secretFields(type);
+  const writers = writersOf(type);
+  const [createdMembers, updatedMembers] = (['create', 'update'] as const).map((operation) =>
+    pendingMembers(type, operation, settings),
+  );
+  // The state of name servers and the last use of tokens change without a new revision.
+  const hasVariants = isLive(type) || type.withoutUpdatedAt === true;
+  return {
+    ...writers,
+    type,
+    secrets,
+    createdMembers,
+    updatedMembers,
+    hasVariants,
+    recordSecrets: secretReadsOf(type),
+    urlOf: (request: FastifyRequest) => `${request.base}/v2/${type.collection}`,
+    statusOf: (operation: Operation, usual: number) =>
+      successStatus(type, operation, settings, usual),
+    /** Returns the context of a change. Only callers who may see secrets get warnings. */
+    contextOf(request: FastifyRequest): ChangeContext {
+      const context = changeContext(request, isForced(request));
+      const warns = type.warnings !== undefined && writers.seesWarnings(request);
+      return warns ? { ...context, warnings: [] } : context;
+    },
+    tagOf(resource: Resource, writer: ResourceWriter, text: string) {
+      const hidden = secrets.length > 0 && writer !== writers.whole ? 'hidden' : undefined;
+      return entityTag(revisionOf(resource), hasVariants ? variantOf(text) : hidden);
+    },
+  };
+}
+
+function idOf(type: ResourceType, request: FastifyRequest): string {
+  return readId(type, pathId(request) ?? '');
+}
+
+/**
+ * Returns whether to count all resources of a list. The service counts only lists of owned
+ * resources, and only if the caller does not disable counting.
+ */
+function isCounted(type: ResourceType, request: FastifyRequest): boolean {
+  return type.owner !== undefined && !isSet(request, HIDE_COUNTS);
+}
+
+function creationIn({
+  type,
+  creationWriter,
+  contextOf,
+  urlOf,
+  statusOf,
+  createdMembers,
+}: Collection): Handler {
+  return async (request, reply) => {
+    const { dependencies } = request.settings;
+    const body = readJsonBody(request);
+    // If the response cannot be built or sent, no resource is stored.
+    let location = '';
+    let text = '';
+    const writer = creationWriter(request);
+    const context = contextOf(request);
+    const respond = (resource: Resource) => {
+      location = `${urlOf(request)}/${resource.id}`;
+      validateHeaderValue('location', location);
+      const shown = createdMembers === undefined ? resource : { ...resource, ...createdMembers };
+      text = writer.writeWith(shown, urlOf(request), Object.keys(type.shownOnce ?? {}));
+    };
+    await createResource(dependencies, type, context, body, { respond });
+    reply.code(statusOf('create', 201)).type(JSON_TYPE).header('location', location);
+    addWarnings(reply, context);
+    return text;
+  };
+}
+
+function listOf({ type, whole, writerFor, recordSecrets, urlOf }: Collection): Handler {
+  return async (request, reply) => {
+    const { dependencies } = request.settings;
+    const { maxPageBytes } = dependencies.settings;
+    const caller = signedIn(request);
+    const parameters = parametersOf(request);
+    const { resources, more, total } = await listResources(dependencies, type, caller, parameters, {
+      count: isCounted(type, request),
+      signal: () => {
+        request.releaseConnection?.();
+        return connectionSignal(request.raw.socket);
+      },
+    });
+    if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
+    const base = urlOf(request);
+    const self = withParameters(base, parameters);
+    const pageOf = (items: string, shown: number) => {
+      const last = more || shown < resources.length ? resources[shown - 1] : undefined;
+      const links = {
+        self,
+        ...(last === undefined
+          ? {}
+          : { next: withParameters(base, withMarker(parameters, last.id)) }),
+      };
+      const metadata = total === undefined ? '' : `,"metadata":{"total_count":${total}}`;
+      return `{${JSON.stringify(type.collection)}:${items},"links":${JSON.stringify(links)}${metadata}}`;
+    };
+    const writer = writerFor(request);
+    const page = pageOf(writer.writeList(resources, base), resources.length);
+    reply.type(JSON_TYPE);
+    const texts = isLonger(page, maxPageBytes)
+      ? resources.map((resource) => writer.write(resource, base))
+      : undefined;
+    const shown = texts === undefined ? resources.length : countFitting(texts, maxPageBytes);
+    if (writer === whole) await recordSecrets(request, 'list', resources.slice(0, shown));
+    return texts === undefined ? page : pageOf(`[${texts.slice(0, shown).join(',')}]`, shown);
+  };
+}
+
+function readingIn({
+  type,
+  whole,
+  writerFor,
+  recordSecrets,
+  secrets,
+  hasVariants,
+  urlOf,
+  tagOf,
+}: Collection): Handler {
+  return async (request, reply) => {
+    const { dependencies } = request.settings;
+    const caller = signedIn(request);
+    const resource = await getResource(dependencies, type, caller, idOf(type, request));
+    if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
+    const writer = writerFor(request);
+    const text = hasVariants ? writer.write(resource, urlOf(request)) : '';
+    const tag = tagOf(resource, writer, text);
+    reply.header('etag', tag);
+    if (isKnown(request, tag)) return reply.code(304).send();
+    reply.type(JSON_TYPE);
+    if (secrets.length > 0 && writer === whole) await recordSecrets(request, 'get', [resource]);
+    return hasVariants ? text : writer.write(resource, urlOf(request));
+  };
+}
+
+function updateIn({
+  type,
+  whole,
+  writerFor,
+  recordSecrets,
+  secrets,
+  contextOf,
+  urlOf,
+  tagOf,
+  statusOf,
+  updatedMembers,
+}: Collection): Handler {
+  return async (request, reply) => {
+    const { dependencies } = request.settings;
+    const id = idOf(type, request);
+    const body = readJsonBody(request);
+    const writer = writerFor(request);
+    const context = contextOf(request);
+    const expected = expectedRevisions(request);
+    const resource = await updateResource(dependencies, type, context, id, body, expected);
+    addWarnings(reply, context);
+    reply.code(statusOf('update', 200)).type(JSON_TYPE);
+    const text = writer.write({ ...resource, ...updatedMembers }, urlOf(request));
+    if (updatedMembers === undefined) reply.header('etag', tagOf(resource, writer, text));
+    // A change whose response shows a secret that the caller did not send is also a read.
+    const sent = body as Partial<Resource>; // safe: `updateResource` has checked it
+    if (writer === whole && secrets.some((name) => sent[name] !== resource[name]))
+      await recordSecrets(request, 'get', [resource]);
+    return text;
+  };
+}
+
+function deletionIn({ type, writerFor, urlOf, statusOf }: Collection): Handler {
+  return async (request, reply) => {
+    const resource = await deleteResource(
+      request.settings.dependencies,
+      type,
+      changeContext(request, isForced(request)),
+      idOf(type, request),
+      expectedRevisions(request),
+    );
+    const status = statusOf('delete', 204);
+    if (status !== 204) {
+      reply.code(status).type(JSON_TYPE);
+      return writerFor(request).write(resource, urlOf(request));
+    }
+    return reply.code(204).header('content-length', '0').send();
+  };
 }
