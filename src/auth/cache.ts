@@ -1,7 +1,6 @@
 import type { Store } from '../domain/model/ports.ts';
 import type { ResourceType } from '../domain/model/resource.ts';
 
-/** A cache with an expiry time for each entry. */
 export interface Cache<T> {
   /** Returns the value of `key`, or undefined if its entry is missing or has expired. */
   get(key: string): T | undefined;

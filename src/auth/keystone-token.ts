@@ -32,7 +32,6 @@ const DESCRIPTION = responseObject({
 });
 const RESPONSE = responseObject({ token: DESCRIPTION });
 
-/** The issue time and expiry time of a token in a Keystone response. */
 const TIMES = responseObject({
   token: responseObject({ issued_at: anyText(), expires_at: anyText() }),
 });

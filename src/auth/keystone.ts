@@ -20,7 +20,6 @@ export interface KeystoneSettings extends KeystoneCredentials {
   readonly cacheSeconds: number;
 }
 
-/** The outcome of a token validation. */
 export type Outcome = 'valid' | 'refused' | 'unavailable';
 
 /** The functions that record validations in the metrics. */

@@ -14,7 +14,6 @@ export interface Method {
 
 /** The values of `WWW-Authenticate` in a 401 response (RFC 9110 section 11.6.1). */
 export interface Challenge {
-  /** The challenge for a caller who is not authenticated. */
   readonly unknownCaller: string;
   /** The challenge for an authenticated caller who lacks a right. */
   readonly missingRight: string;

@@ -9,7 +9,6 @@ import { looksLikeToken } from '../domain/text/token-form.ts';
 import { cacheUnchanged } from './cache.ts';
 import type { Method } from './method.ts';
 
-/** The caller of the administrator token in the configuration. */
 export const CONFIGURED_ADMIN: Caller = {
   id: CONFIGURED_ID,
   name: 'admin',

@@ -14,7 +14,6 @@ export interface Given {
   readonly source: string;
 }
 
-/** The variables of all settings, and the variables that name files with secrets. */
 const VARIABLES = new Set(
   OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]),
 );

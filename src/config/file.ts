@@ -95,7 +95,6 @@ interface FileSetting {
   /** The dotted key. */
   readonly key: string;
   readonly value: unknown;
-  /** The name in its section, as in the file. */
   readonly name: string;
   /** Its number in its section. */
   readonly place: string;

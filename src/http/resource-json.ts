@@ -5,7 +5,6 @@ import { shownMembers, type ResourceType, type Resource } from '../domain/model/
  * that `JSON.stringify` returns for the same members.
  */
 export interface ResourceWriter {
-  /** Returns one resource. `collectionUrl` is the URL of its collection. */
   write(resource: Resource, collectionUrl: string): string;
   /** Returns one resource. The members in `further` follow all other members. */
   writeWith(resource: Resource, collectionUrl: string, further: readonly string[]): string;

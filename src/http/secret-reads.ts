@@ -41,7 +41,6 @@ export function secretReadsOf(type: ResourceType): RecordSecretReads {
   };
 }
 
-/** Returns the details in the record of a list: the parameters that selected it, and the ids. */
 function listDetail(
   parameters: readonly Parameter[],
   resources: readonly Resource[],

@@ -188,7 +188,6 @@ export function placedFault(error: unknown): Fault {
   return { ...fault, message: `${failure}: ${fault.message}` };
 }
 
-/** Returns the message of `placedFault`. */
 export function describeFault(error: unknown): string {
   return placedFault(error).message;
 }

@@ -32,7 +32,6 @@ type Right = Exclude<Check, 'query'>;
 
 /** What probes of a name server have learned for the next ones. */
 export interface Learned {
-  /** The serial numbers of zones. */
   readonly serials: Map<string, number>;
   /**
    * True to request changes over UDP first (RFC 1995 section 2), which is cheaper. Becomes false once
@@ -41,7 +40,6 @@ export interface Learned {
   prefersUdp?: boolean;
 }
 
-/** A name server and a zone that it serves. */
 export interface ProbeTarget {
   readonly server: NameServer;
   readonly zone: string;

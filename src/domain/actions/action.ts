@@ -136,7 +136,6 @@ interface ActionBase<B, P extends Parameters> {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
-  /** The type of the action's resources. */
   readonly type: ResourceType;
   /** The action's group in the OpenAPI document. The default is the group of the type. */
   readonly group?: ActionGroup;
@@ -144,7 +143,6 @@ interface ActionBase<B, P extends Parameters> {
   readonly isLong?: boolean;
   /** The errors of this action, except errors that any path, body or request can cause. */
   readonly errors?: readonly ErrorCode[];
-  /** Absent if the action reads no body. */
   readonly body?: ActionBody<B>;
   /** The query parameters. If absent, the query is ignored. */
   readonly parameters?: P;

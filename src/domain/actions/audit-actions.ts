@@ -24,7 +24,6 @@ const GROUP: ActionGroup = {
 
 const STREAMED_AT_ONCE = 500;
 
-/** Lists the records of the audit trail. */
 const listRecords = defineAction({
   path: '/v2/audit',
   method: 'GET',
@@ -127,7 +126,6 @@ const listBatches = defineAction({
   },
 });
 
-/** Verifies the audit trail. */
 const verifyTrail = defineAction({
   path: '/v2/audit/verify',
   method: 'GET',
@@ -147,5 +145,4 @@ const verifyTrail = defineAction({
   },
 });
 
-/** The operations on the audit trail. */
 export const AUDIT_ACTIONS = [listRecords, listBatches, verifyTrail];

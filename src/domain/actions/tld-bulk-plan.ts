@@ -194,7 +194,6 @@ export async function planChange(
   return { outcomes, changes, removed };
 }
 
-/** Returns the members of `current` that differ from the given values. */
 function membersToChange(given: Entry['given'], current: Tld): Partial<Tld> {
   const values: Readonly<Record<string, unknown>> = given;
   return pick(current, (name) => name in values && !isDeepStrictEqual(values[name], current[name]));

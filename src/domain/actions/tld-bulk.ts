@@ -53,7 +53,6 @@ To update an existing entry, callers also need the right \`tlds:update\`. With \
 
 /** The outcomes of a list that the service applied, or only planned in a dry run. */
 export interface BulkOutcome {
-  /** The outcomes in the order of the list. */
   readonly outcomes: readonly Outcome[];
   /** The stored entries that the list lacks, ordered by name. Empty unless `replace` is true. */
   readonly removed: readonly Keyed<Tld>[];

@@ -30,7 +30,6 @@ export interface TrailEvent {
   readonly replaced?: ChainEnd;
 }
 
-/** What an event means to a verification. */
 export interface TrailEventMeaning {
   readonly result: 'problem' | 'unchecked' | 'note';
   readonly text: string;

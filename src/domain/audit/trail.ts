@@ -21,7 +21,6 @@ export const RECORD_FILTERS = [
 export interface RecordFilters extends Partial<
   Readonly<Record<(typeof RECORD_FILTERS)[number], string>>
 > {
-  /** Only records at or after this timestamp. */
   readonly after?: string;
   /** Only records before this timestamp. */
   readonly before?: string;

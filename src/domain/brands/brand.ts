@@ -67,7 +67,6 @@ export function rightsOf({ supports }: Pick<Brand, 'supports'>): Right[] {
   return RIGHTS.filter((right) => supports[right] === true);
 }
 
-/** Returns the name of the access list for a right in one zone, or in all zones. */
 export function listName(right: Right, zone?: string): string {
   return zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
 }

@@ -50,7 +50,6 @@ export const ADDRESS = String.raw`\[?(?<address>[0-9a-fA-F.:]{2,45}?)(?:%[\w.-]+
 /** The maximum length of a line. No line that names a key is longer. */
 const MAX_LINE = 4096;
 
-/** Returns the use of a key that a line of a log states, or undefined. */
 export function readUse({ lines }: Pick<KeyLog, 'lines'>, line: string): LoggedUse | undefined {
   if (line.length > MAX_LINE) return undefined;
   for (const { pattern, operation, outcome } of lines) {

@@ -8,7 +8,6 @@ export interface SetUp {
   /** The zone for test queries. Null if the service chooses a zone of the pool. */
   readonly probe_zone: string | null;
   readonly delivery: 'service' | 'agent';
-  /** The name of its pool. */
   readonly pool: string;
   /** The names of the zones of its pool, in comparison form. */
   readonly zones: readonly string[];
@@ -26,7 +25,6 @@ interface SetupStep {
 
 interface Setup {
   readonly steps: readonly SetupStep[];
-  /** How to add a zone later. */
   readonly later: string;
   /** The zones of which the steps have entries. */
   readonly zones: readonly string[];

@@ -1,4 +1,3 @@
-/** The names of the algorithms in the API. */
 export const ALGORITHM_NAMES = [
   'hmac-md5',
   'hmac-sha1',

@@ -115,7 +115,6 @@ export interface Keyring {
   forget(row: SecretRow): void;
 }
 
-/** A row with a secret in a column of a table. */
 export interface SecretRow {
   readonly table: string;
   readonly column: string;

@@ -16,7 +16,6 @@ export function sealToken(value: string, token: string): string {
   return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url');
 }
 
-/** Returns the token in `sealed`, or undefined if `value` has not sealed it. */
 export function openToken(value: string, sealed: string): string | undefined {
   const { key, nonce } = derive(value);
   const octets = Buffer.from(sealed, 'base64url');

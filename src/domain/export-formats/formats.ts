@@ -28,7 +28,6 @@ export const EXPORT_FORMATS: Readonly<Record<string, ExportFormat>> = {
   kea,
 };
 
-/** An exported key. */
 export interface KeyFile {
   readonly text: string;
   /** A file name that is valid on every file system. */

@@ -34,7 +34,6 @@ const RECOGNISES = {
   dhcpd: isDhcpd,
 } satisfies Record<string, (text: string) => boolean>;
 
-/** The name of an import format. */
 export type ImportFormat = keyof typeof RECOGNISES;
 
 const FORMATS = Object.keys(RECOGNISES) as ImportFormat[];

@@ -23,7 +23,6 @@ export const CLIENT_FORMATS: Readonly<Record<'csv' | 'json', KeyReader>> = {
   },
 };
 
-/** Returns the format that `text` appears to be in, or undefined. */
 export function detectClientFormat(text: string): 'csv' | 'json' | undefined {
   if (looksLikeJson(text)) return 'json';
   const [first] = readRecords(/^\uFEFF?([^\r\n]*)/.exec(text)?.[1] ?? '', ',');

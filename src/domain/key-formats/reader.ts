@@ -33,7 +33,6 @@ export type Entry = Origin &
     | { readonly leftOut: string }
   );
 
-/** An include statement, as written. */
 export interface IncludeStatement extends Origin {
   /** A path, or a pattern of paths. */
   readonly pattern: string;
@@ -51,11 +50,9 @@ export interface IncludeRules {
    * the program.
    */
   readonly relativeTo: 'file' | 'working directory';
-  /** Whether a pattern may match no file. */
   readonly mayMatchNothing: boolean;
   /** Whether `{a,b}` in a pattern matches both words. */
   readonly braces: boolean;
-  /** Whether the program skips folders. */
   readonly skipsFolders: boolean;
 }
 

@@ -37,7 +37,6 @@ export interface KeyListWriter extends FormatDescription {
 /** An export format: the form in which a program accepts keys. */
 export type ExportFormat = KeyWriter | KeyListWriter;
 
-/** Returns whether a file in this format can hold several keys. */
 export function holdsSeveral(format: ExportFormat): format is KeyListWriter {
   return 'writeAll' in format;
 }

@@ -53,7 +53,6 @@ export interface Caller {
 
 export interface CallerSession {
   readonly id: string;
-  /** The timestamp of the sign-in. */
   readonly signedInAt: string;
   /** The timestamp at which the session ends at the latest. */
   readonly expiresAt: string;

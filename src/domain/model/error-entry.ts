@@ -3,7 +3,6 @@ import type { Sorted } from './settings.ts';
 /** The id of a resource in examples of errors, requests and responses. */
 export const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
-/** The names of a resource type in errors. */
 export interface Named extends Sorted {
   /** The name in error types, such as `tld` in `tld_not_found`. */
   readonly noun: string;
@@ -54,7 +53,6 @@ export function entry<About>(definition: ErrorEntry<About>): ErrorEntry<About> {
   return definition;
 }
 
-/** An invalid request body, or an invalid entry of a list. */
 export interface Invalid {
   /** The word for the body or entry in the message, such as `list` in "Invalid list". */
   readonly what: string;

@@ -185,7 +185,6 @@ export function boolean(): Kind<boolean> {
   };
 }
 
-/** Returns a kind for arrays of `min` to `max` values of one kind. */
 export function array<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
   return {
     schema: { type: 'array', items: item.schema, minItems: min, maxItems: max },
@@ -221,7 +220,6 @@ export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly 
   };
 }
 
-/** Returns a kind for maps of up to `max` members. `name` and `item` are the kinds of members. */
 export function map<T>(
   name: Kind<string>,
   item: Kind<T>,

@@ -9,8 +9,6 @@ import {
 } from './field.ts';
 import { shorten } from '../text/token-form.ts';
 
-/** The kinds of objects, members and lists. */
-
 /** The kind of an optional member. The parsed object lacks an absent member. */
 export type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
 
@@ -48,7 +46,6 @@ export function withDefault<T>(kind: Kind<T>, value: T): Defaulted<T> {
   return { ...kind, schema: { ...kind.schema, default: value }, absent: { value } };
 }
 
-/** Returns `kind` with a description in its schema. */
 export function described<K extends Kind>(kind: K, description: string): K {
   return { ...kind, schema: { ...kind.schema, description } };
 }
@@ -178,7 +175,6 @@ export function sequence<T>(item: Kind<T>): Kind<Iterable<T>> {
   return list(item);
 }
 
-/** Returns a kind for short lists in a response, with items of one kind. */
 export function list<T>(item: Kind<T>): Kind<readonly T[]> {
   const { parse } = array(item, 0, Number.MAX_SAFE_INTEGER);
   return { schema: { type: 'array', items: item.schema }, parse };

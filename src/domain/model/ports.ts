@@ -59,9 +59,7 @@ export interface Affected {
   readonly servers: Set<string>;
   /** The ids of name servers that were deleted. */
   readonly deletedServers: Set<string>;
-  /** The ids of all keys that were created, deleted or changed. */
   readonly keys: Set<string>;
-  /** The ids of keys that were deleted or changed. */
   readonly changedKeys: Set<string>;
   /** What is known of the removal of deleted keys, by their ids. */
   readonly removals: Map<string, Removal>;
@@ -69,7 +67,6 @@ export interface Affected {
   readonly deletedZones: Set<string>;
 }
 
-/** What is known of the removal of a key. */
 export interface Removal {
   /** The id of the key that replaces it, or null. */
   readonly successorId: string | null;

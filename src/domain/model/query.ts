@@ -66,7 +66,6 @@ export interface ComputedCondition {
   readonly wanted: boolean;
 }
 
-/** A caller's query for one page of a list. */
 export interface PageQuery extends ListQuery {
   /** Computed filters by name. Resources must match the computed filters and the conditions. */
   readonly computed?: {

@@ -49,7 +49,6 @@ export type Operation = (typeof OPERATIONS)[number];
 
 /** A reader that uses only indexes, for computed filters and name checks. */
 export interface IndexReader {
-  /** Returns the resources whose value in an index of the type is one of `values`. */
   find<F extends Fields>(
     type: ResourceType<F>,
     lookup: string,

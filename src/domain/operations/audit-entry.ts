@@ -75,7 +75,6 @@ const UNKNOWN_FINGERPRINT = '(secret)';
 /** Returns the same fingerprint for every secret, for when no audit data key exists. */
 export const hideSecret: Fingerprint = () => UNKNOWN_FINGERPRINT;
 
-/** A creation whose resource is stored. */
 type Created<F extends Fields> = Keyed<ResourceOf<F>> & { readonly operation: 'create' };
 
 /** The changes of one transaction, for its audit record. */

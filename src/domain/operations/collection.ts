@@ -92,7 +92,6 @@ async function namingDuplicate(
   return new ServiceError('duplicate', { type, place }, error.details);
 }
 
-/** The caller's options for a list, in addition to its page. */
 export interface ListOptions {
   /** Whether to count the resources on all pages. Ignored for a list with computed filters. */
   readonly count: boolean;
@@ -313,7 +312,6 @@ function viewerOf(
   return rights.length > 0 ? { ...caller, allProjects: true } : caller;
 }
 
-/** Returns the dependencies for finding the references in a request by `caller`. */
 function referenceDependencies(
   { policy }: Dependencies,
   caller: Caller,

@@ -40,7 +40,6 @@ export interface Refusal {
 
 /** The parts of the audit trail that the operations use. */
 export interface Recording {
-  /** Returns the fingerprint of a secret in the trail. */
   fingerprint(secret: string): string;
   /** Called for each record after the commit. */
   recorded(entry: AuditEntry): void;

@@ -25,7 +25,6 @@ export function credentialOf({ id, identity }: Caller, token: string): Credentia
   return id === CONFIGURED_ID ? { kind: 'configured', id, token } : { kind: 'token', id };
 }
 
-/** Returns whether a session belongs to a caller. */
 export function isOwnSession({ kind, credential_id: id }: Session, caller: Caller): boolean {
   const { kind: own } = credentialOf(caller, '');
   return kind === own && id === caller.id;

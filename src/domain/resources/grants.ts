@@ -86,7 +86,6 @@ export const OPENING_KEYS = responseObject({
   more: described(integer(0), 'The number of further keys.'),
 });
 
-/** The grants of one key in a response. */
 export const KEY_GRANTS = responseObject({ grants: GRANTS });
 
 /** Returns the grants that a list states. A key has a right if any grant of the list states it. */

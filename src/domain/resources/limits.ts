@@ -136,7 +136,6 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
   },
 };
 
-/** Returns the type of the resources whose ids a limit of this kind lists. */
 export function typeOfLimit(kind: LimitKind): ResourceType {
   return KINDS[kind].type;
 }
@@ -153,7 +152,6 @@ export function limitsOf(
   return limits.length === 0 ? undefined : Object.fromEntries(limits);
 }
 
-/** Returns the kinds of limits that include a right. */
 export function kindsWith(right: string): LimitKind[] {
   return LIMIT_KINDS.filter((kind) => KINDS[kind].rights.includes(right));
 }

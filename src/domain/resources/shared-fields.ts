@@ -9,7 +9,6 @@ import {
   type Kind,
 } from '../model/field.ts';
 
-/** Returns a field that the service sets, with the initial value `value`. */
 export function serviceField<T>(kind: Kind<T>, value: T, description: string, example: T) {
   return {
     ...kind,
@@ -44,7 +43,6 @@ export function note(description: string, example: string) {
 
 export const MAX_LIMIT_ITEMS = 100;
 
-/** Returns the field for a limit of a token: a list of ids in a collection. */
 export function limitField(collection: string, description: string) {
   const field = optionalField(list(uuid(), 1, MAX_LIMIT_ITEMS), description, null);
   return { ...field, refersTo: collection } as const;

@@ -28,7 +28,6 @@ export function firstWarning(expiry: string): string {
   return warningAt(expiry, WARNING_DAYS[0]);
 }
 
-/** Returns the time of the next warning after `now`. */
 export function nextWarning(expiry: string, now: string): string {
   const next = WARNING_DAYS.map((days) => warningAt(expiry, days)).find((time) => time > now);
   return next ?? warningAt(expiry, daysUntil(expiry, now) - 1);

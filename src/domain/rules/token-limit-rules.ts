@@ -59,7 +59,6 @@ function agentProblems({ roles, nameservers }: NewToken): Problem[] {
   return [{ path: ['nameservers'], message, validator: 'required' }];
 }
 
-/** Returns a problem for each id in the limits that is not the id of a resource. */
 async function idProblems(
   limited: Pick<Token, LimitKind>,
   transaction: Reader,

@@ -35,7 +35,6 @@ interface Waiting {
 }
 
 interface Share {
-  /** The number of slots that the owner's running jobs use. */
   used: number;
   /** The turn in which the owner's last job began. 0 if no job has begun. */
   servedLast: number;

@@ -1,7 +1,6 @@
 /** A text, a bracket or the end of a line. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}\n]/g;
 
-/** Returns a member of an object, or undefined for any other value. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]

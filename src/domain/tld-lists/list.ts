@@ -1,6 +1,5 @@
 import { toAsciiName } from '../text/dns-name.ts';
 
-/** An entry of a list, and the line on which it begins. */
 export interface ListEntry {
   readonly line: number;
   readonly name: string;

@@ -34,7 +34,6 @@ export function readTldList(text: string, format: ListFormat, options: ListOptio
  */
 const MAX_CHARACTERS = 2000;
 
-/** What a header names. */
 const HEADER = /^(?:name|tlds?|domains?|description)$/i;
 
 /** The id of a resource, which would be a valid name. */
