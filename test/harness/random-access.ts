@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
-import { readPowerdnsKeys, readPowerdnsServer } from '../../src/cli/imports/powerdns.ts';
+import { readPowerdns } from '../../src/cli/imports/powerdns.ts';
 import type { ServerConfiguration } from '../../src/domain/access/access.ts';
 import { readKnotAccess } from '../../src/domain/access/knot.ts';
 import { readNsdAccess } from '../../src/domain/access/nsd.ts';
@@ -255,6 +255,6 @@ export const powerdnsSearch: Search = {
   async read(_, { folder, controlPort }) {
     const url = `http://127.0.0.1:${controlPort}`;
     const apiKey = readFileSync(join(folder, 'api-key'), 'utf8');
-    return readPowerdnsServer(url, apiKey, await readPowerdnsKeys(url, apiKey));
+    return (await readPowerdns(url, apiKey)).configuration;
   },
 };

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { addressOf, matrixOf, type ServerConfiguration } from '../../src/domain/access/access.ts';
 import { readKnotAccess } from '../../src/domain/access/knot.ts';
 import { readNsdAccess } from '../../src/domain/access/nsd.ts';
-import { readPowerdnsKeys, readPowerdnsServer } from '../../src/cli/imports/powerdns.ts';
+import { readPowerdns } from '../../src/cli/imports/powerdns.ts';
 import { RIGHTS } from '../../src/domain/brands/brand.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { isPermitted } from '../harness/access.ts';
@@ -18,10 +18,7 @@ async function readRunning(brand: Brand, server: DrivenServer): Promise<ServerCo
   const driver = DRIVERS[brand.driver]?.create(brand.options(server), '');
   const printed = await driver?.printed?.(AbortSignal.timeout(60_000));
   if (printed === undefined) throw new Error(`${brand.name} prints no configuration`);
-  if ('apiKey' in printed) {
-    const { url, apiKey } = printed;
-    return readPowerdnsServer(url, apiKey, await readPowerdnsKeys(url, apiKey));
-  }
+  if ('apiKey' in printed) return (await readPowerdns(printed.url, printed.apiKey)).configuration;
   return printed.format === 'knot' ? readKnotAccess(printed.text) : readNsdAccess(printed.text);
 }
 

@@ -68,64 +68,41 @@ export async function planAccess(
       'Omit --create-zones, or apply the keys to a pool with --pool.',
     );
   const matrix = matrixOf(configuration);
-  const widened = new Set(widen.map(comparisonForm));
-  const isWidened = ({ key, partial }: KeptRow) => partial && widened.has(key);
-  const wide = matrix.kept.filter(isWidened);
-  for (const key of widen) {
-    const reason = leftOutReason(configuration, key);
-    if (reason !== undefined)
-      throw new CommandError(
-        EXIT.usage,
-        `Cannot use --widen with '${key}': the import gives this key no right, because ${reason}. Omit --widen.`,
-      );
-  }
-  const unknown = widen.find((key) => !wide.some((row) => row.key === comparisonForm(key)));
-  if (unknown !== undefined)
-    throw new CommandError(
-      EXIT.usage,
-      `Cannot use --widen with '${unknown}': this key has no right that stays in the configuration. Omit --widen.`,
-    );
+  const wide = widenedRows(configuration, matrix, widen);
   const rows: Row[] = [...matrix.rows, ...wide];
   const ids = await zoneIdsOf(connection, wanted);
-  const lacking = [...new Set(rows.flatMap(({ zones }) => zones))].filter((name) => !ids.has(name));
+  const absent = (names: readonly string[]) => [...new Set(names)].filter((name) => !ids.has(name));
+  const lacking = absent(rows.flatMap(({ zones }) => zones));
   const missing = lacking.filter((name) => !BUILT_IN.has(name));
+  const served = absent(createZones ? configuration.zones.map(({ name }) => name) : []);
+  const planned = new Set<string>();
   const refusals = createZones ? await refusalsOf(connection, missing) : new Map<string, string>();
-  const planned = new Set(createZones ? missing.filter((name) => !refusals.has(name)) : []);
-  const names = new Set(createZones ? configuration.zones.map(({ name }) => name) : []);
+  const zoneSteps = (createZones ? missing : []).map((name): Step => {
+    const place = configuration.zones.find((each) => each.name === name)?.place ?? '';
+    const text = `zone ${name}.`;
+    const refusal = refusals.get(name);
+    if (refusal !== undefined)
+      return { place, kind: 'zones', outcome: 'refused', text: `${text}: ${refusal}` };
+    planned.add(name);
+    const request = async () => {
+      planned.delete(name); // it exists from now on, or is refused
+      ids.set(name, await createZone(connection, name, wanted));
+    };
+    return { place, kind: 'zones', outcome: 'added', text, request };
+  });
   return {
     scope: wanted.scope,
     configuration,
     matrix,
     zoneIds: ids,
-    kept: matrix.kept.filter((row) => !isWidened(row)),
+    kept: matrix.kept.filter((row) => !wide.includes(row)),
     missing: createZones ? [] : missing,
-    builtIn: [...new Set([...names, ...lacking])].filter(
-      (name) => BUILT_IN.has(name) && !ids.has(name),
-    ),
-    unused: [...names].filter(
-      (name) => !ids.has(name) && !BUILT_IN.has(name) && !missing.includes(name),
-    ),
-    zoneSteps: (createZones ? missing : []).map((name): Step => {
-      const place = configuration.zones.find((each) => each.name === name)?.place ?? '';
-      const text = `zone ${name}.`;
-      const refusal = refusals.get(name);
-      if (refusal !== undefined)
-        return { place, kind: 'zones', outcome: 'refused', text: `${text}: ${refusal}` };
-      const request = async () => {
-        try {
-          ids.set(name, await createZone(connection, name, wanted));
-        } catch (error) {
-          planned.delete(name);
-          throw error;
-        }
-      };
-      return { place, kind: 'zones', outcome: 'added', text, request };
-    }),
+    builtIn: [...new Set([...served, ...lacking])].filter((name) => BUILT_IN.has(name)),
+    unused: served.filter((name) => !BUILT_IN.has(name) && !missing.includes(name)),
+    zoneSteps,
     grantsOf: (key) => grantsFrom(rows, key, ids),
     isComplete: (key) =>
-      rows.every(
-        (row) => row.key !== key || row.zones.every((name) => ids.has(name) || !planned.has(name)),
-      ),
+      rows.every((row) => row.key !== key || !row.zones.some((name) => planned.has(name))),
     changesOf: (key, former) =>
       changesOf(matrix, key, (right) =>
         former === undefined
@@ -137,7 +114,29 @@ export async function planAccess(
   };
 }
 
-/** Returns the ids of the zones in which new keys can have rights, by name in comparison form. */
+/** Returns the rows in which keys get rights that they have only for some requests today. */
+function widenedRows(
+  configuration: ServerConfiguration,
+  { kept }: Matrix,
+  widen: readonly string[],
+): KeptRow[] {
+  return widen.flatMap((name) => {
+    const reason = leftOutReason(configuration, name);
+    if (reason !== undefined)
+      throw new CommandError(
+        EXIT.usage,
+        `Cannot use --widen with '${name}': the import gives this key no right, because ${reason}. Omit --widen.`,
+      );
+    const rows = kept.filter(({ key, partial }) => partial && key === comparisonForm(name));
+    if (rows.length > 0) return rows;
+    throw new CommandError(
+      EXIT.usage,
+      `Cannot use --widen with '${name}': this key has no right that stays in the configuration. Omit --widen.`,
+    );
+  });
+}
+
+/** Returns the `zoneIds` of a plan. */
 async function zoneIdsOf(
   connection: Connection,
   { scope, resourceId }: KeyImport,
@@ -220,22 +219,17 @@ export function reportKept(report: Report, { kept, builtIn }: AccessPlan): void 
 /** Returns what needs a person in the configuration of the server. */
 export function accessFindings(plan: AccessPlan): Finding[] {
   const { scope, configuration, matrix, missing, unused } = plan;
-  const names = zonesText(missing.map((name) => `${name}.`));
-  const text =
+  const finding = (kind: string, zones: readonly string[], [why, how]: readonly string[]) => {
+    const names = zonesText(zones.map((name) => `${name}.`));
+    return zones.length === 0 ? [] : [{ kind, place: '', text: `${why}: ${names}${how ?? ''}` }];
+  };
+  const absence =
     scope === 'ZONE'
-      ? `outside the scope of the keys, so no key gets rights there: ${names}`
-      : `not in the service, so no key gets rights there: ${names}; use --create-zones`;
+      ? ['outside the scope of the keys, so no key gets rights there']
+      : ['not in the service, so no key gets rights there', '; use --create-zones'];
   return [
-    ...(missing.length === 0 ? [] : [{ kind: 'missing_zone', place: '', text }]),
-    ...(unused.length === 0
-      ? []
-      : [
-          {
-            kind: 'unused_zone',
-            place: '',
-            text: `not created, because no key gets a right there: ${zonesText(unused.map((name) => `${name}.`))}`,
-          },
-        ]),
+    ...finding('missing_zone', missing, absence),
+    ...finding('unused_zone', unused, ['not created, because no key gets a right there']),
     ...useFindings(configuration, matrix),
   ];
 }

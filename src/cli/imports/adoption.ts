@@ -229,7 +229,7 @@ export interface Observed {
   readonly zones: readonly string[];
 }
 
-/** The unsigned requests of an observation. */
+/** The number of zones with unsigned requests. */
 const OPEN_ZONES = 10;
 /** BIND serves 10 transfers at a time, and others must not have to wait. */
 const CONCURRENCY = 2;

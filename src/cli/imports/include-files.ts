@@ -9,7 +9,7 @@ import type {
 import { expandBraces, isPattern } from '../../domain/text/name-patterns.ts';
 import { faultOf } from '../../net/faults.ts';
 import { matchingPaths } from '../../net/glob.ts';
-import { CommandError } from '../output/command-error.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
 
 /**
@@ -46,63 +46,54 @@ export function createIncludeReader(
   let files = 0;
 
   const include: ReadIncluded = (statement) => {
-    const { file, line, pattern } = statement;
+    const { file, line } = statement;
     const name = file?.path ?? (main === '-' ? undefined : main);
     const place = name === undefined ? `line ${line}` : `${name}:${line}`;
     const chain = chains.get(file) ?? [];
-    const skip = (problem: string) => void unread.push({ place, problem });
-    const base = baseOf(statement, rules, main, chain);
-    if (pattern === '') skip('the include statement names no file');
-    else if (base === undefined && !isAbsolute(pattern))
-      skip(
-        `'${pattern}' is a relative path, and standard input has no folder; import the file by its name instead`,
-      );
-    else {
-      const absolute = resolve(base ?? '/', pattern);
-      const shown = shownPath(absolute, main);
-      const paths = attempt(shown, skip, () => pathsOf(absolute, rules)) ?? [];
-      if (paths.length === 0 && isPattern(absolute)) {
-        if (rules.mayMatchNothing) log(`No file matches '${shown}', included at ${place}`);
-        else skip(`no file matches '${shown}'`);
+    const attempt = <T>(path: string, work: () => T): T | undefined => {
+      try {
+        return work();
+      } catch (error) {
+        const reason = `'${path}' cannot be read: ${faultOf(error).message}`;
+        unread.push({ place, problem: error instanceof CommandError ? error.message : reason });
+        return undefined;
       }
-      return paths.flatMap((path) => readOne(shownPath(path, main), place, chain, skip) ?? []);
+    };
+    const pattern = attempt('', () => patternOf(statement, rules, main, chain));
+    if (pattern === undefined) return [];
+    const shown = shownPath(pattern, main);
+    const paths = attempt(shown, () => pathsOf(pattern, rules)) ?? [];
+    if (paths.length === 0 && isPattern(pattern)) {
+      if (rules.mayMatchNothing) log(`No file matches '${shown}', included at ${place}`);
+      else unread.push({ place, problem: `no file matches '${shown}'` });
     }
-    return [];
+    return paths.flatMap((each) => {
+      const path = shownPath(each, main);
+      const read = attempt(path, () => readOne(path, chain));
+      if (read !== undefined) log(`Read '${path}', included at ${place}`);
+      return read ?? [];
+    });
   };
 
-  /**
-   * Returns a file, or undefined if the parser must not read it. Calls `skip` with the reason,
-   * except for a folder that the rules skip.
-   */
-  function readOne(
-    path: string,
-    place: string,
-    chain: readonly string[],
-    skip: (problem: string) => void,
-  ): IncludedFile | undefined {
-    const real = attempt(path, skip, () => realpathSync(path));
-    const stats = attempt(
-      path,
-      () => undefined,
-      () => statSync(path),
-    );
-    if (real === undefined || stats === undefined) return undefined;
+  /** Returns undefined for a folder that the rules skip. Throws the reason not to read a file. */
+  function readOne(path: string, chain: readonly string[]): IncludedFile | undefined {
+    const real = realpathSync(path);
+    const stats = statSync(real);
     if (stats.isDirectory() && rules.skipsFolders) return undefined;
-    if (!stats.isFile()) skip(`'${path}' is not a regular file`);
-    else if (chain.includes(real)) skip(`'${path}' includes itself`);
-    else if (files >= MAX_FILES) skip(`'${path}' exceeds the limit of ${MAX_FILES} included files`);
-    else {
-      const text = attempt(path, skip, () => readTextFile(path));
-      if (text === undefined) return undefined;
-      files += 1;
-      const file = { path, text };
-      chains.set(file, [...chain, real]);
-      log(`Read '${path}', included at ${place}`);
-      return file;
-    }
-    return undefined;
+    if (!stats.isFile()) throw refused(`'${path}' is not a regular file`);
+    if (chain.includes(real)) throw refused(`'${path}' includes itself`);
+    if (files >= MAX_FILES)
+      throw refused(`'${path}' exceeds the limit of ${MAX_FILES} included files`);
+    const file = { path, text: readTextFile(path) };
+    files += 1;
+    chains.set(file, [...chain, real]);
+    return file;
   }
   return { include, unread };
+}
+
+function refused(problem: string): CommandError {
+  return new CommandError(EXIT.refused, problem);
 }
 
 /**
@@ -114,53 +105,35 @@ function shownPath(path: string, main: string): string {
   return isAbsolute(main) || main === '-' || near === '' || near.startsWith('..') ? path : near;
 }
 
-/**
- * Returns the real path of a file. Returns the path itself for a file without a real path, such as
- * a pipe of a shell.
- */
+/** Returns the path itself for a file without a real path, such as a pipe of a shell. */
 function realPathOf(path: string): string {
-  return (
-    attempt(
-      path,
-      () => undefined,
-      () => realpathSync(path),
-    ) ?? resolve(path)
-  );
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
 }
 
-/** Returns the folder to which relative paths in a statement refer, or undefined if unknown. */
-function baseOf(
-  { directories }: IncludeStatement,
+/** Returns the absolute path or pattern of a statement. Throws `CommandError`. */
+function patternOf(
+  { pattern, directories }: IncludeStatement,
   { relativeTo }: IncludeRules,
   main: string,
   chain: readonly string[],
-): string | undefined {
+): string {
+  if (pattern === '') throw refused('the include statement names no file');
+  if (isAbsolute(pattern)) return resolve(pattern);
   const current = chain.at(-1);
-  if (relativeTo === 'file') return current === undefined ? undefined : dirname(current);
-  return main === '-' && !directories.some((each) => isAbsolute(each))
-    ? undefined
-    : resolve(...directories);
+  if (relativeTo === 'file' && current !== undefined) return resolve(dirname(current), pattern);
+  if (relativeTo !== 'file' && (main !== '-' || directories.some((each) => isAbsolute(each))))
+    return resolve(...directories, pattern);
+  throw refused(
+    `'${pattern}' is a relative path, and standard input has no folder; import the file by its name instead`,
+  );
 }
 
 function pathsOf(pattern: string, { braces }: IncludeRules): string[] {
   return (braces ? expandBraces(pattern) : [pattern]).flatMap((each) =>
     isPattern(each) ? matchingPaths(each) : [each],
   );
-}
-
-/**
- * Returns the result of `work`. If `work` fails, calls `skip` with the reason and returns
- * undefined.
- */
-function attempt<T>(path: string, skip: (problem: string) => void, work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    skip(
-      error instanceof CommandError
-        ? error.message
-        : `'${path}' cannot be read: ${faultOf(error).message}`,
-    );
-    return undefined;
-  }
 }

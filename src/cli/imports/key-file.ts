@@ -6,7 +6,7 @@ import {
   type ReadIncluded,
 } from '../../domain/key-formats/reader.ts';
 import { ACCESS_READERS } from '../../domain/access/readers.ts';
-import type { ServerConfiguration } from '../../domain/access/access.ts';
+import type { PrintedConfiguration, ServerConfiguration } from '../../domain/access/access.ts';
 import { detectFormat } from '../../domain/key-formats/detect.ts';
 import { CLIENT_FORMATS, detectClientFormat } from '../../domain/key-formats/read-client-output.ts';
 import { IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
@@ -16,6 +16,7 @@ import type { Terminal } from '../output/terminal.ts';
 import { readText } from '../service/input.ts';
 import { createIncludeReader, type UnreadFile } from './include-files.ts';
 import type { FoundKey } from './key-import.ts';
+import { readPowerdns } from './powerdns.ts';
 
 /** The keys of a file or server, and who may do what there, if it says that. */
 export interface KeySource {
@@ -46,29 +47,51 @@ export async function readKeyFile(
   const name = format ?? detectFileFormat(content) ?? '';
   const reader = FILE_FORMATS[name];
   if (reader === undefined) {
-    const hint = `Set --format to one of: ${Object.entries(FILE_FORMATS)
-      .map(([each, { source }]) => `${each} (${source})`)
-      .join(', ')}.`;
+    const formats = Object.entries(FILE_FORMATS).map(([each, { source }]) => `${each} (${source})`);
+    const hint = `Set --format to one of: ${formats.join(', ')}.`;
     throw new CommandError(EXIT.usage, 'Unrecognised key file format', hint);
   }
   const log = (line: string) => void terminal.err.write(`${plainText(line)}\n`);
-  const included =
-    reader.includes === undefined ? undefined : createIncludeReader(file, reader.includes, log);
-  const [include, again] = included === undefined ? [] : twice(included.include);
-  const entries = refusing(file, () => reader.read(content, include, file));
-  const read = ACCESS_READERS[name];
-  const configuration =
-    read && again && refusing(file, () => read(content, again, file === '-' ? 'stdin' : file));
-  const unread = included?.unread ?? [];
-  return {
-    keys: entries.map((found) => ({ place: placeOf(found), found })),
-    unread,
-    statesScopes: reader.statesScopes === true,
-    configuration: configuration && {
-      ...configuration,
-      unread: unread.map(({ place }) => `a file that ${place} includes`),
+  const { include, unread } = reader.includes
+    ? createIncludeReader(file, reader.includes, log)
+    : { include: undefined, unread: [] };
+  const [first, again] = twice(include ?? (() => []));
+  const path = file === '-' ? 'stdin' : file;
+  return explaining(
+    (problem) =>
+      `Nothing was imported: ${problem.replace(/^line (?=\d)/, file === '-' ? '$&' : `${file}:`)}`,
+    () => {
+      const entries = reader.read(content, include && first, file);
+      const configuration = include && ACCESS_READERS[name]?.(content, again, path);
+      return {
+        keys: entries.map((found) => ({ place: placeOf(found), found })),
+        unread,
+        statesScopes: reader.statesScopes === true,
+        configuration: configuration && {
+          ...configuration,
+          unread: unread.map(({ place }) => `a file that ${place} includes`),
+        },
+      };
     },
-  };
+  );
+}
+
+/** Reads the keys of a running name server, and where it uses them. Throws `CommandError`. */
+export async function readRunningServer(printed: PrintedConfiguration): Promise<KeySource> {
+  if ('apiKey' in printed) return readPowerdns(printed.url, printed.apiKey);
+  const { format, program, text } = printed;
+  const none = () => [];
+  return explaining(
+    (problem) => `The output of '${program}' cannot be read: ${problem}`,
+    () => {
+      const entries = IMPORT_FORMATS[format]?.read(text, none) ?? [];
+      return {
+        keys: entries.map((found) => ({ place: `${program}:${found.line}`, found })),
+        unread: [],
+        configuration: ACCESS_READERS[format]?.(text, none, program),
+      };
+    },
+  );
 }
 
 /** Returns a reader of included files, and one that returns the same files again in order. */
@@ -82,18 +105,12 @@ function twice(include: ReadIncluded): readonly [first: ReadIncluded, second: Re
   return [first, () => found.shift() ?? []];
 }
 
-/** Returns the result of `read`. Throws `CommandError` for a syntax error in `file`. */
-function refusing<T>(file: string, read: () => T): T {
+/** Throws `CommandError` with the message for a syntax error that `read` meets. */
+function explaining<T>(messageOf: (problem: string) => string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof KeyFileError)
-      throw new CommandError(
-        EXIT.refused,
-        `Nothing was imported: ${error.message.replace(/^line (?=\d)/, file === '-' ? '$&' : `${file}:`)}`,
-        undefined,
-        error,
-      );
-    throw error;
+    if (!(error instanceof KeyFileError)) throw error;
+    throw new CommandError(EXIT.refused, messageOf(error.message), undefined, error);
   }
 }

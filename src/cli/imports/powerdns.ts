@@ -1,12 +1,10 @@
 import { anyText, array, type Kind } from '../../domain/model/field.ts';
 import { optional, responseObject } from '../../domain/model/object.ts';
-import type { ServerConfiguration } from '../../domain/access/access.ts';
 import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../domain/access/powerdns.ts';
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { reach } from '../service/send-request.ts';
-import type { KeySource } from './key-file.ts';
 import { definedKeys, type FoundKey } from './key-import.ts';
 
 const HINT =
@@ -27,56 +25,34 @@ const METADATA = array(
 );
 const SETTINGS = array(responseObject({ name: anyText(), value: anyText() }), 0, Infinity);
 
-/** Reads the keys of a PowerDNS server, and where it uses them. Throws `CommandError`. */
-export async function readPowerdns(url: string, apiKey: string): Promise<KeySource> {
-  const keys = await readPowerdnsKeys(url, apiKey);
-  return { keys, unread: [], configuration: await readPowerdnsServer(url, apiKey, keys) };
-}
-
 /**
- * Reads every key of a PowerDNS server through its API. Reads each key separately, because the list
- * has no secrets. Throws `CommandError`.
+ * Reads the keys of a PowerDNS server, and who may do what there, through its API. Reads each key
+ * separately, because the list has no secrets. Throws `CommandError`.
  */
-export async function readPowerdnsKeys(url: string, apiKey: string): Promise<FoundKey[]> {
-  const base = `${url}/api/v1/servers/localhost/tsigkeys`;
-  const list = await get(KEYS, base, apiKey);
-  const found: FoundKey[] = [];
-  for (const { id } of list) {
-    const { name, algorithm, key } = await get(KEY, `${base}/${encodeURIComponent(id)}`, apiKey);
-    const parts = Object.entries({ name, algorithm, secret: key }).filter(
-      ([, part]) => part !== undefined,
-    );
-    found.push({ place: id, found: entryOf({ line: 0 }, Object.fromEntries(parts)) });
+export async function readPowerdns(url: string, apiKey: string) {
+  const read = <T>(kind: Kind<T>, path: string) =>
+    get(kind, `${url}/api/v1/servers/localhost/${path}`, apiKey);
+  const keys: FoundKey[] = [];
+  for (const { id } of await read(KEYS, 'tsigkeys')) {
+    const { name, algorithm, key } = await read(KEY, `tsigkeys/${encodeURIComponent(id)}`);
+    const members = Object.entries({ name, algorithm, secret: key });
+    const parts = Object.fromEntries(members.filter(([, part]) => part !== undefined));
+    keys.push({ place: id, found: entryOf({ line: 0 }, parts) });
   }
-  return found;
-}
-
-/**
- * Reads who may do what on a PowerDNS server through its API, where `keys` are its keys. Throws
- * `CommandError`.
- */
-export async function readPowerdnsServer(
-  url: string,
-  apiKey: string,
-  keys: readonly FoundKey[],
-): Promise<ServerConfiguration> {
-  const base = `${url}/api/v1/servers/localhost`;
-  const settings = await get(SETTINGS, `${base}/config`, apiKey);
+  const settings = (await read(SETTINGS, 'config')).filter(({ name }) =>
+    Object.hasOwn(POWERDNS_SETTINGS, name),
+  );
   const zones = [];
-  for (const { id, name } of await get(ZONES, `${base}/zones`, apiKey)) {
-    const path = `${base}/zones/${encodeURIComponent(id)}/metadata`;
-    const metadata = await get(METADATA, path, apiKey);
+  for (const { id, name } of await read(ZONES, 'zones')) {
+    const metadata = await read(METADATA, `zones/${encodeURIComponent(id)}/metadata`);
     zones.push({ name, metadata: new Map(metadata.map((each) => [each.kind, each.metadata])) });
   }
-  return readPowerdnsAccess({
+  const configuration = readPowerdnsAccess({
     keys: definedKeys(keys),
     zones,
-    settings: new Map(
-      settings.flatMap(({ name, value }) =>
-        Object.hasOwn(POWERDNS_SETTINGS, name) ? [[name, value]] : [],
-      ),
-    ),
+    settings: new Map(settings.map(({ name, value }) => [name, value])),
   });
+  return { keys, unread: [], configuration };
 }
 
 async function get<T>(kind: Kind<T>, url: string, apiKey: string): Promise<T> {

@@ -25,7 +25,12 @@ import {
   reportKept,
   type AccessPlan,
 } from '../../imports/access-import.ts';
-import { FILE_FORMATS, readKeyFile, type KeySource } from '../../imports/key-file.ts';
+import {
+  FILE_FORMATS,
+  readKeyFile,
+  readRunningServer,
+  type KeySource,
+} from '../../imports/key-file.ts';
 import {
   describeReach,
   performImport,
@@ -36,7 +41,6 @@ import {
 } from '../../imports/key-import.ts';
 import { importFindings } from '../../imports/key-warnings.ts';
 import { readPowerdns } from '../../imports/powerdns.ts';
-import { readRunningServer } from '../../imports/running-server.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 
 interface ImportFlags extends ConnectionFlags, ConfirmationFlags {
