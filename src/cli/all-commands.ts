@@ -28,7 +28,7 @@ import { addCompletion } from './completion.ts';
 import { acceptConnectionFlagsFirst } from './flags/flags.ts';
 import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
 import type { Terminal } from './output/terminal.ts';
-import { addHelpCommand, COMMAND_GROUPS } from './root-help.ts';
+import { addHelpCommand, childNamed, COMMAND_GROUPS } from './root-help.ts';
 
 /** Adds all commands to the program, in the order of its help. */
 export function addAllCommands(
@@ -38,8 +38,7 @@ export function addAllCommands(
 ): void {
   program.commandsGroup(COMMAND_GROUPS.resources);
   addResourceCommands(program, terminal);
-  const commandOf = (noun: string) =>
-    program.commands.find((command) => command.name() === noun) ?? program;
+  const commandOf = (noun: string) => childNamed(program, noun) ?? program;
   const [key, server] = [commandOf('tsigkey'), commandOf('nameserver')];
   addKeyExport(key, terminal);
   addKeyImport(key, async (...of) => (await local()).readNameServer(...of), terminal);

@@ -1,6 +1,7 @@
 import { Argument, Command, type Option } from 'commander';
 import { addExamples, optionsOf } from './flags/help.ts';
 import type { Terminal } from './output/terminal.ts';
+import { childNamed } from './root-help.ts';
 
 /** A word that a shell offers, with its description. */
 type Word = readonly [word: string, description?: string];
@@ -119,16 +120,13 @@ function completionsOf(program: Command, words: readonly string[]): readonly Wor
     const isValue = flag !== undefined;
     flag = isValue ? undefined : valueFlag(command, word);
     if (isValue) continue;
-    const child = command.commands.find(
-      (each) => each.name() === word || each.aliases().includes(word),
-    );
+    const child = childNamed(command, word);
     if (child?.name() === 'help') isHelp = true;
-    else if (child !== undefined) command = child;
+    else command = child ?? command;
   }
   const [inline = '', value] = last.startsWith('--') ? last.split(/=(.*)/s) : [];
   if (value !== undefined) {
-    flag = valueFlag(command, inline);
-    const offered = flag === undefined ? [] : valuesOf(flag, value);
+    const offered = valuesOf(valueFlag(command, inline), value);
     return offered === 'files'
       ? offered
       : offered.map(([word, ...about]) => [`${inline}=${word}`, ...about]);
@@ -161,13 +159,12 @@ function valueFlag(command: Command, word: string): Option | undefined {
   );
 }
 
-function valuesOf({ argChoices, flags }: Option, prefix: string): readonly Word[] | 'files' {
-  const [, placeholder = ''] = /<([\w-]+)(?:\.\.\.)?>/.exec(flags) ?? [];
-  if (argChoices !== undefined)
-    return beginning(
-      prefix,
-      argChoices.map((choice): Word => [choice]),
-    );
+function valuesOf(flag: Option | undefined, prefix: string): readonly Word[] | 'files' {
+  const [, placeholder = ''] = /<([\w-]+)(?:\.\.\.)?>/.exec(flag?.flags ?? '') ?? [];
   if (placeholder === 'file' || placeholder === 'folder') return 'files';
-  return placeholder === '-' ? [['-']] : [];
+  const choices = flag?.argChoices ?? (placeholder === '-' ? ['-'] : []);
+  return beginning(
+    prefix,
+    choices.map((choice): Word => [choice]),
+  );
 }

@@ -65,7 +65,6 @@ async function programFor(
   return program;
 }
 
-/** Adds the verb that the command line runs. */
 async function addOneVerb(
   program: Command,
   argv: readonly string[],
@@ -79,7 +78,7 @@ async function addOneVerb(
 function emptyProgram(version: string, terminal: Terminal): Command {
   const { environment, out, err } = terminal;
   const coloursOf = (stream: Stream) => textStyleOf(stream, environment).colours;
-  const program = new Command('tsigil')
+  return new Command('tsigil')
     .description('DNS management service for TSIG keys and top-level domains')
     .version(version)
     .option('--debug', 'print the stack trace of an error')
@@ -99,12 +98,9 @@ function emptyProgram(version: string, terminal: Terminal): Command {
       getErrHasColors: () => coloursOf(err),
     })
     .showHelpAfterError('Run the command with --help to see its usage.');
-  return program;
 }
 
-/**
- * Prints an error. Escapes unprintable characters, because messages may quote servers and files.
- */
+/** Escapes unprintable characters, because messages may quote servers and files. */
 function printError({ err, environment }: Terminal, text: string): void {
   err.write(`${red('tsigil:', textStyleOf(err, environment))} ${plainLines(text)}`);
 }

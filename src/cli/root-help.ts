@@ -14,10 +14,7 @@ export const COMMAND_GROUPS = {
  */
 const UNLISTED = ['help', 'completion', 'copy-database', 'migrate'];
 
-/**
- * Returns the help of a command. The help of the program has only a line for each command, to fit a
- * terminal of 24 lines. The help of other commands marks required flags.
- */
+/** The help of the program has only a line for each command, to fit a terminal of 24 lines. */
 export function formatHelp(command: Command, helper: Help): string {
   if (command.parent !== null) return new Help().formatHelp(command, helper);
   const title = (text: string) => helper.styleTitle(text);
@@ -38,9 +35,6 @@ export function formatHelp(command: Command, helper: Help): string {
   ].join('\n')}\n`;
 }
 
-/**
- * Returns the description of a flag in help. The description states whether the flag is required.
- */
 export function optionDescription(option: Parameters<Help['optionDescription']>[0]): string {
   const description = new Help().optionDescription(option);
   return option.mandatory ? `${description} (required)` : description;
@@ -52,18 +46,18 @@ export function addHelpCommand(program: Command): void {
     .command('help')
     .description('print the help of a command')
     .addArgument(new Argument('[command...]', 'command, such as tsigkey verify'))
-    .action((words: string[]) => {
-      const found = words.reduce(childOf, program);
-      found.outputHelp();
-    });
+    .action((words: string[]) => words.reduce(childOf, program).outputHelp());
   addExamples(help, ['tsigil help tsigkey verify']);
 }
 
-/** Returns the subcommand with this name or alias. Reports an unknown name and ends the program. */
+/** Returns the subcommand with this name or alias. */
+export function childNamed(parent: Command, word: string): Command | undefined {
+  return parent.commands.find((each) => each.name() === word || each.aliases().includes(word));
+}
+
+/** Reports an unknown name and ends the program. */
 function childOf(parent: Command, word: string): Command {
-  const child = parent.commands.find(
-    (each) => each.name() === word || each.aliases().includes(word),
-  );
+  const child = childNamed(parent, word);
   if (child !== undefined) return child;
   parent.args = [word];
   (parent as Command & { unknownCommand(): never }).unknownCommand();

@@ -101,26 +101,20 @@ export async function planImport(
 ): Promise<Step[]> {
   const existing = new Map(current.map((item) => [comparisonForm(String(item.name)), item]));
   const seen = new Map<string, string>();
-  const planOne = async ({ place, found }: FoundKey): Promise<Step> => {
-    if ('leftOut' in found) return { place, outcome: 'left out', text: found.leftOut };
-    if ('problem' in found) return { place, outcome: 'invalid', text: found.problem };
+  const planOne = async ({ place, found }: FoundKey): Promise<Omit<Step, 'place'>> => {
+    if ('leftOut' in found) return { outcome: 'left out', text: found.leftOut };
+    if ('problem' in found) return { outcome: 'invalid', text: found.problem };
     const { key } = found;
     const name = comparisonForm(key.name);
-    if (isOwnKey(name)) return { place, outcome: 'left out', text: `${key.name}: ${OWN_KEY}` };
+    if (isOwnKey(name)) return { outcome: 'left out', text: `${key.name}: ${OWN_KEY}` };
     const earlier = seen.get(name);
-    if (earlier !== undefined) {
-      const text = `${key.name} is a duplicate of the key at ${earlier}`;
-      return { place, outcome: 'invalid', text };
-    }
+    if (earlier !== undefined)
+      return { outcome: 'invalid', text: `${key.name} is a duplicate of the key at ${earlier}` };
     seen.set(name, place);
-    return {
-      place,
-      key: name,
-      ...(await planKey(connection, found, existing.get(name), wanted, grants)),
-    };
+    return { key: name, ...(await planKey(connection, found, existing.get(name), wanted, grants)) };
   };
   const steps: Step[] = [];
-  for (const each of keys) steps.push(await planOne(each));
+  for (const each of keys) steps.push({ place: each.place, ...(await planOne(each)) });
   return steps;
 }
 
@@ -167,13 +161,7 @@ async function planKey(
     (grants.isComplete(own) && isDeepStrictEqual(before, grantsIn(grants.grantsOf(own))));
   if (isSame && isGranted) return { outcome: 'unchanged', text: name };
   if (!update)
-    return {
-      outcome: 'different',
-      former: before,
-      text: isSame
-        ? `${name} already exists with other grants; use --update to replace them`
-        : describeDifference(current, key),
-    };
+    return { outcome: 'different', former: before, text: describeDifference(current, key, isSame) };
   const put = (granted: Grants | null) =>
     call(named, 'PUT', `${path}/grants`, { grants: granted && grantList(granted) });
   const request = async () => {
@@ -223,12 +211,11 @@ export async function describeReach(
   const zones = await poolZones(connection, poolId);
   const [subject, verb, today] =
     keys.length === 1 ? ['The new key', '', 'it opens'] : ['The new keys', ' each', 'they open'];
-  const now =
-    zones === undefined
-      ? 'this token cannot list them'
-      : `now ${zones.length}${zones.length === 0 ? '' : `: ${firstOf(zones, SHOWN_NAMES, String).join(', ')}`}`;
+  const namesIn = (names: readonly string[]) => firstOf(names, SHOWN_NAMES, String).join(', ');
+  const listed = zones?.length ? `: ${namesIn(zones)}` : '';
+  const now = zones === undefined ? 'this token cannot list them' : `now ${zones.length}${listed}`;
   return plainCell(
-    `${subject} ${firstOf(keys, SHOWN_NAMES, String).join(', ')} will${verb} open every zone of the pool (${now}), not only the zones that ${today} on the name server today.`,
+    `${subject} ${namesIn(keys)} will${verb} open every zone of the pool (${now}), not only the zones that ${today} on the name server today.`,
   );
 }
 
@@ -243,7 +230,6 @@ export async function poolZones(
   return (await poolZoneItems(connection, poolId))?.map(({ name }) => String(name));
 }
 
-/** Returns all zones that the caller may see. */
 export function zonesOf(connection: Connection): Promise<Item[]> {
   return readEverywhere(connection, (from) => listItems(from, zone, []));
 }
@@ -265,7 +251,8 @@ export async function poolZoneItems(
   }
 }
 
-function describeDifference(current: Item, key: Key): string {
+function describeDifference(current: Item, key: Key, isSame: boolean): string {
+  if (isSame) return `${key.name} already exists with other grants; use --update to replace them`;
   const members = (['algorithm', 'secret'] as const).filter(
     (member) => current[member] !== key[member],
   );

@@ -21,34 +21,20 @@ export const OTHER_PROGRAM =
 
 type Content = Readonly<Record<string, unknown>>;
 
-export interface Success {
-  /** The JSON body, empty for 204. */
-  readonly content: Content;
-  readonly header: HttpResponse['header'];
-}
+/** A request to a service, whose `path` begins with `/v2`. */
+type Request = readonly [connection: Connection, method: string, path: string, body?: object];
 
 /**
  * Sends a request and returns the JSON body of the response, empty for 204. This function and those
  * below throw `CommandError` unless the status is 2xx and the body is valid.
  */
-export async function call(
-  connection: Connection,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<Content> {
-  return (await callWithHeaders(connection, method, path, body)).content;
+export async function call(...request: Request): Promise<Content> {
+  return (await callWithHeaders(...request)).content;
 }
 
 /** Sends a request and returns the JSON body of the response as a value of `kind`. */
-export async function callFor<T>(
-  kind: Kind<T>,
-  connection: Connection,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<T> {
-  return valueOf(kind, connection, await call(connection, method, path, body));
+export async function callFor<T>(kind: Kind<T>, ...request: Request): Promise<T> {
+  return valueOf(kind, request[0], await call(...request));
 }
 
 /** Sends a GET request like `callFor`, and also returns the entity tag of the response. */
@@ -71,22 +57,17 @@ function valueOf<T>(kind: Kind<T>, { url }: Connection, body: unknown): T {
   );
 }
 
-export async function callWithHeaders(
-  connection: Connection,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<Success> {
-  const request = requestOf(connection, method, path, 'application/json', body);
+export async function callWithHeaders(...request: Request) {
+  const [connection] = request;
   const response = await reach(serverOf(connection), (client, deadline) =>
-    client.send(request, deadline),
+    client.send(requestOf('application/json', ...request), deadline),
   );
-  const content = parseBody(response.text);
-  if (response.status >= 200 && response.status < 300 && content !== undefined) {
-    for (const message of warningsOf(response)) connection.warn?.(message);
-    return { content, header: response.header };
-  }
-  throw refusal(connection.url, response, content);
+  const { status, text, header } = response;
+  const content = parseBody(text);
+  if (status < 200 || status >= 300 || content === undefined)
+    throw refusal(connection.url, response, content);
+  for (const message of warningsOf(response)) connection.warn?.(message);
+  return { content, header };
 }
 
 /** Sends a GET request, and yields the JSON lines of the response as values of `kind`, in parts. */
@@ -96,7 +77,7 @@ export async function* callForLines<T>(
   path: string,
 ): AsyncGenerator<readonly T[]> {
   const { url } = connection;
-  const request = requestOf(connection, 'GET', path, 'application/x-ndjson');
+  const request = requestOf('application/x-ndjson', connection, 'GET', path);
   const response = await reach(serverOf(connection), (client, deadline) =>
     client.open(request, deadline),
   );
@@ -131,11 +112,8 @@ export async function orIfRefused<T, Other>(
 }
 
 function requestOf(
-  { url, token, headers }: Connection,
-  method: string,
-  path: string,
   accept: string,
-  body?: object,
+  ...[{ url, token, headers }, method, path, body]: Request
 ): HttpRequest {
   return {
     method,
