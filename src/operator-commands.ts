@@ -1,4 +1,4 @@
-import type { Ask, LocalCommands } from './cli/commands/local-commands.ts';
+import type { Ask, LocalCommands } from './cli/service/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import type { FormerFiles, OpenFiles, ReadRunningServer } from './cli/service/running-server.ts';

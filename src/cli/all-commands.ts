@@ -1,73 +1,56 @@
 import type { Command } from 'commander';
-import { addAuditCommands } from './commands/audit/audit-commands.ts';
-import { addConsole } from './commands/console.ts';
-import {
-  addDeliveryCommands,
-  addKeyRemoval,
-  addKeyStatus,
-  addReconcile,
-  addServerCheck,
-} from './commands/delivery-commands.ts';
-import { addEncryptionCommands } from './commands/encryption-commands.ts';
-import { addLocalCommands, type LoadLocalCommands } from './commands/local-commands.ts';
-import { addAdoption } from './commands/nameserver/adopt.ts';
-import { addRelease } from './commands/nameserver/release.ts';
-import { addOnboarding } from './commands/nameserver/onboard.ts';
+import { consoleLink, DELIVERY, keyUses, SERVER_ACTIONS } from './commands/action-commands.ts';
+import { AUDIT } from './commands/audit/audit-commands.ts';
+import { ENCRYPTION } from './commands/encryption-commands.ts';
+import { keyGrants } from './commands/key-grants.ts';
+import { LIFECYCLE_COMMANDS } from './commands/key-lifecycle.ts';
+import { keyRotation } from './commands/key-rotation.ts';
+import { keyStatus } from './commands/key-status.ts';
+import { LOCAL_COMMANDS } from './commands/local-commands.ts';
+import { adoption } from './commands/nameserver/adopt.ts';
+import { onboarding } from './commands/nameserver/onboard.ts';
+import { release } from './commands/nameserver/release.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
-import { addSessionCommands } from './commands/session-commands.ts';
-import { addTldImport } from './commands/tld-import.ts';
-import { addTokenRevoke } from './commands/token-revoke.ts';
-import { addKeyExport } from './commands/tsigkey/tsigkey-export.ts';
-import { addKeyGrants } from './commands/key-grants.ts';
-import { addKeyImport } from './commands/tsigkey/tsigkey-import.ts';
-import { addLifecycle } from './commands/key-lifecycle.ts';
-import { addKeyRotation } from './commands/key-rotation.ts';
-import { addKeyUses } from './commands/tsigkey/tsigkey-uses.ts';
-import { addKeyVerify } from './commands/tsigkey/tsigkey-verify.ts';
+import { RESOURCE_COMMANDS } from './commands/resource-table.ts';
+import { login, logout, PROFILE, whoami } from './commands/session-commands.ts';
+import { status } from './commands/status.ts';
+import { tldImport } from './commands/tld-import.ts';
+import { tokenRevoke } from './commands/token-revoke.ts';
+import { keyExport } from './commands/tsigkey/tsigkey-export.ts';
+import { keyImport } from './commands/tsigkey/tsigkey-import.ts';
+import { keyVerify } from './commands/tsigkey/tsigkey-verify.ts';
 import { addCompletion } from './completion.ts';
+import { addCommand, addGroup, type CommandDefinition, type Tools } from './flags/command.ts';
 import { acceptConnectionFlagsFirst } from './flags/flags.ts';
-import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
-import type { Terminal } from './output/terminal.ts';
 import { addHelpCommand, childNamed, COMMAND_GROUPS } from './root-help.ts';
 
 /** Adds all commands to the program, in the order of its help. */
-export function addAllCommands(
-  program: Command,
-  local: LoadLocalCommands,
-  terminal: Terminal,
-): void {
+export function addAllCommands(program: Command, tools: Tools): void {
+  const add = (parent: Command, definitions: readonly CommandDefinition[]) => {
+    for (const definition of definitions) addCommand(parent, definition, tools);
+  };
   program.commandsGroup(COMMAND_GROUPS.resources);
-  addResourceCommands(program, terminal);
+  addResourceCommands(program, tools);
   const commandOf = (noun: string) => childNamed(program, noun) ?? program;
-  const [key, server] = [commandOf('tsigkey'), commandOf('nameserver')];
-  addKeyExport(key, terminal);
-  addKeyImport(key, async (...of) => (await local()).readNameServer(...of), terminal);
-  addKeyVerify(key, terminal);
-  addTldImport(commandOf('tld'), terminal);
-  addTokenRevoke(commandOf('token'), terminal);
+  const key = commandOf('tsigkey');
+  add(key, [keyExport, keyImport, keyVerify]);
+  add(commandOf('tld'), [tldImport]);
+  add(commandOf('token'), [tokenRevoke]);
   for (const { type, plural } of RESOURCE_COMMANDS) describeVerbs(commandOf(type.noun), plural);
-  addKeyGrants(key, terminal);
-  addKeyStatus(key, terminal);
-  addKeyUses(key, terminal);
-  addKeyRotation(key, terminal);
-  addLifecycle(key, terminal);
-  addServerCheck(server, terminal);
-  addReconcile(server, terminal);
-  addKeyRemoval(server, terminal);
-  addOnboarding(server, terminal);
-  addAdoption(server, local, terminal);
-  addRelease(server, local, terminal);
+  add(key, [keyGrants, keyStatus, keyUses, keyRotation, ...LIFECYCLE_COMMANDS]);
   key.summary('keys: create, set, export, import, verify, rotate, grants, uses');
+  add(commandOf('nameserver'), [...SERVER_ACTIONS, onboarding, adoption, release]);
   program.commandsGroup(COMMAND_GROUPS.client);
-  addSessionCommands(program, async (config) => (await local()).formerFiles(config), terminal);
-  addConsole(program, terminal);
-  addDeliveryCommands(program, terminal);
-  addCompletion(program, terminal);
+  add(program, [login, logout, whoami, status]);
+  addGroup(program, PROFILE, tools);
+  add(program, [consoleLink]);
+  addGroup(program, DELIVERY, tools);
+  addCompletion(program, tools.terminal);
   addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);
-  addLocalCommands(program, local, terminal);
-  addEncryptionCommands(program, local, terminal);
-  addAuditCommands(program, terminal);
+  add(program, LOCAL_COMMANDS);
+  addGroup(program, ENCRYPTION, tools);
+  addGroup(program, AUDIT, tools);
   acceptConnectionFlagsFirst(program);
 }
 

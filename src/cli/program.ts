@@ -1,11 +1,13 @@
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { placedFault } from '../net/faults.ts';
-import { addLocalCommands, type LoadLocalCommands } from './commands/local-commands.ts';
+import { LOCAL_COMMANDS } from './commands/local-commands.ts';
+import { addCommand, type Tools } from './flags/command.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { CommandError, EXIT } from './output/command-error.ts';
 import { plainLines } from './output/plain-text.ts';
 import { bold, textStyleOf, red, type Stream, type Terminal } from './output/terminal.ts';
+import type { LoadLocalCommands } from './service/local-commands.ts';
 import { formatHelp, optionDescription } from './root-help.ts';
 
 /**
@@ -18,7 +20,7 @@ export async function runCommand(
   local: LoadLocalCommands,
   terminal: Terminal,
 ): Promise<number> {
-  const program = await programFor(argv, version, local, terminal);
+  const program = await programFor(argv, version, { local, terminal });
   try {
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return EXIT.done;
@@ -39,7 +41,7 @@ export async function createProgram(
 ): Promise<Command> {
   const program = emptyProgram(version, terminal);
   const { addAllCommands } = await import('./all-commands.ts');
-  addAllCommands(program, local, terminal);
+  addAllCommands(program, { local, terminal });
   reportUsageErrors(program);
   return program;
 }
@@ -52,15 +54,14 @@ export async function createProgram(
 async function programFor(
   argv: readonly string[],
   version: string,
-  local: LoadLocalCommands,
-  terminal: Terminal,
+  tools: Tools,
 ): Promise<Command> {
+  const { local, terminal } = tools;
   const program = emptyProgram(version, terminal);
-  if (!(await addOneVerb(program, argv, terminal))) {
-    addLocalCommands(program, local, terminal);
-    if (!program.commands.some((command) => command.name() === argv[0]))
-      return createProgram(version, local, terminal);
-  }
+  const alone = LOCAL_COMMANDS.find(({ name }) => name === argv[0]);
+  if (alone !== undefined) addCommand(program, alone, tools);
+  else if (!(await addOneVerb(program, argv, tools)))
+    return createProgram(version, local, terminal);
   reportUsageErrors(program);
   return program;
 }
@@ -68,11 +69,11 @@ async function programFor(
 async function addOneVerb(
   program: Command,
   argv: readonly string[],
-  terminal: Terminal,
+  tools: Tools,
 ): Promise<boolean> {
   if (argv[1]?.startsWith('-') ?? true) return false;
   const { addResourceVerb } = await import('./commands/resource-commands.ts');
-  return addResourceVerb(program, argv, terminal);
+  return addResourceVerb(program, argv, tools);
 }
 
 function emptyProgram(version: string, terminal: Terminal): Command {

@@ -1,10 +1,9 @@
-import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import type { ActionBody } from '../../src/domain/actions/action.ts';
 import { anyText, boolean, enumeration, integer } from '../../src/domain/model/field.ts';
 import { described, object, optional, withDefault } from '../../src/domain/model/object.ts';
 import { line } from '../../src/domain/resources/shared-fields.ts';
-import { readBody, withBody } from '../../src/cli/flags/action-flags.ts';
+import { argumentsOfBody, optionsOfBody, readBody } from '../../src/cli/flags/action-flags.ts';
 
 const BODY: ActionBody = {
   kind: object({
@@ -21,14 +20,11 @@ const BODY: ActionBody = {
 
 describe('the command of an action', () => {
   test('has an argument for each required member of the body, and a flag for each other member', () => {
-    const command = withBody(new Command(), BODY, {
-      note: { flag: '--because <text>', description: 'the reason' },
-    });
-    expect(command.registeredArguments.map((each) => [each.name(), each.description])).toEqual([
-      ['new-name', 'the name after the rotation'],
-    ]);
+    const own = { note: { flag: '--because <text>', description: 'the reason' } };
+    expect(argumentsOfBody(BODY, own)).toEqual([['<new-name>', 'the name after the rotation']]);
+    const options = Object.values(optionsOfBody(BODY, own));
     expect(
-      command.options.map(({ flags, description, argChoices }) => [flags, description, argChoices]),
+      options.map(({ flags, description, argChoices }) => [flags, description, argChoices]),
     ).toEqual([
       ['--force', 'skip "check"', undefined],
       ['--days <number>', 'the age', undefined],

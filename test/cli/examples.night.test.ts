@@ -10,6 +10,7 @@ import { NO_LOCAL_COMMANDS, NO_TERMINAL } from './session.ts';
 
 const PROGRAM = await createProgram('0.0.0', NO_LOCAL_COMMANDS, NO_TERMINAL);
 const COMMANDS = commandsBelow(PROGRAM);
+const NO_TOOLS = { terminal: NO_TERMINAL, local: NO_LOCAL_COMMANDS };
 
 test('a verb of a resource that is loaded alone is the same as among all commands', () => {
   const summaryOf = (command: Command | undefined) =>
@@ -22,7 +23,7 @@ test('a verb of a resource that is loaded alone is the same as among all command
     };
   const verbs = COMMANDS.flatMap(({ words, command }) => {
     const alone = new Command('tsigil');
-    return addResourceVerb(alone, words.slice(1), NO_TERMINAL)
+    return addResourceVerb(alone, words.slice(1), NO_TOOLS)
       ? [[commandsBelow(alone)[1]?.command, command].map(summaryOf)]
       : [];
   });

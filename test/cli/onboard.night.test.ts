@@ -19,7 +19,7 @@ test.each(BRAND_NAMES)(
   'onboard prints the files and commands for an agent with the driver %s',
   async (driver) => {
     const name = `ns-${driver}`;
-    const flags = ['--driver', driver, '--address', '192.0.2.53:5300', '--agent'];
+    const flags = ['--driver', driver, '--address', '192.0.2.53:5300', '--delivery', 'agent'];
     const created = await tsigil(folder, service.variables, 'nameserver', 'create', name, ...flags);
     expect([created.err, created.status]).toEqual([
       'Warning: the pool has no zone in which to test its keys. Create a zone, or set probe_zone\n',
@@ -80,7 +80,7 @@ describe.each(Object.entries(CHECKERS))('onboard for %s', (driver, checker) => {
       const names = ['a.test.', 'b.test.', 'sub.c.test.'];
       for (const name of names)
         expect((await own.post('/v2/zones', { name, email: 'a@b.test' })).status).toBe(201);
-      const flags = ['--driver', driver, '--address', '192.0.2.53', '--agent'];
+      const flags = ['--driver', driver, '--address', '192.0.2.53', '--delivery', 'agent'];
       await tsigil(folder, own.variables, 'nameserver', 'create', 'ns', ...flags);
       const { out } = await tsigil(folder, own.variables, 'nameserver', 'onboard', 'ns');
       expect(out).not.toContain('example.org');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { columnsOf } from '../../src/cli/flags/resource-table.ts';
+import { columnsOf } from '../../src/cli/flags/resource-command.ts';
 import { integer, text } from '../../src/domain/model/field.ts';
 import {
   defineResource,

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Option } from 'commander';
 import {
   DELIVERIES,
   isPending,
@@ -7,17 +6,11 @@ import {
   REMOVING,
   type DeliveryState,
 } from '../../domain/delivery/responses.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
-import type { ResourceType } from '../../domain/model/resource.ts';
-import type { FlagValues } from '../flags/resource-flags.ts';
-import type { ResourceCommand } from '../flags/resource-table.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
+import { writeLine } from '../output/write-line.ts';
 import { callFor, type Connection } from '../service/client.ts';
 import type { Item } from '../service/resource-requests.ts';
-
-export const DELIVERY_COLUMNS = ['name_server', 'state', 'verified_at', 'error'];
 
 /** The maximum wait of the service before it responds, in seconds. Requests may take longer. */
 const WAIT_SECONDS = 10;
@@ -122,9 +115,7 @@ export async function waitForDelivery(
     shown = await readDeliveries(connection, path, secondsLeft(WAIT_SECONDS));
   }
   if (shown.rows.length === 0)
-    err.write(
-      `${plainText('The pool of the key has no name server, so nothing was delivered.')}\n`,
-    );
+    writeLine(err, 'The pool of the key has no name server, so nothing was delivered.');
   return shown;
 }
 
@@ -145,17 +136,15 @@ interface Holder {
 }
 
 /**
- * Returns which name servers have the key at `path`; none if the service does not deliver the
- * resources or does not show this to the token. Throws `CommandError` if the service cannot be
- * reached, and with `isNeeded`, for any other failure.
+ * Returns which name servers have the key at `path`; none if the service does not show this to the
+ * token. Throws `CommandError` if the service cannot be reached, and with `isNeeded`, for any other
+ * failure.
  */
 export async function holdersOf(
   connection: Connection,
-  { isDelivered }: Pick<ResourceCommand, 'isDelivered'>,
   key: Pick<Holders, 'name' | 'path'>,
   isNeeded: boolean,
 ): Promise<Holders> {
-  if (isDelivered !== true) return { ...key, servers: [] };
   try {
     const { rows } = await readDeliveries(connection, key.path, 0);
     return { ...key, servers: rows.filter(({ delivered_version: version }) => version > 0) };
@@ -215,8 +204,7 @@ export async function waitForRemoval(
       hint ??= failure.hint;
     } catch (error) {
       if (!(error instanceof CommandError && error.status === 404)) throw error;
-      const text = `${name}: removed from ${namesOf(servers)}, and refused there`;
-      terminal.out.write(`${plainText(text)}\n`);
+      writeLine(terminal.out, `${name}: removed from ${namesOf(servers)}, and refused there`);
     }
   }
   if (remaining.length > 0)
@@ -227,14 +215,12 @@ export async function waitForRemoval(
     );
 }
 
-/** Reports deleted keys that are still on a name server, if `item` is a name server. */
+/** Reports deleted keys that are still on a name server. */
 export async function reportRemoving(
   connection: Connection,
-  { collection }: ResourceType,
   { name }: Item,
   { err }: Pick<Terminal, 'err'>,
 ): Promise<void> {
-  if (collection !== nameServer.collection) return;
   const { deliveries } = await callFor(REMOVING, connection, 'GET', REMOVING_PATH);
   const names = deliveries
     .filter((each) => each.name_server === name)
@@ -242,32 +228,17 @@ export async function reportRemoving(
   if (names.length === 0) return;
   const more = names.length > MAX_NAMES ? ', ...' : '';
   const shown = `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
-  err.write(`${plainText(`Deleted keys that are still on the name server: ${shown}`)}\n`);
+  writeLine(err, `Deleted keys that are still on the name server: ${shown}`);
 }
 
 const REMOVING_PATH = '/v2/deliveries?state=removing';
 
-/** Returns the flag `--wait` if the service delivers the resources to name servers. */
-export function waitOptions(
-  { isDelivered }: ResourceCommand,
-  description = 'wait up to 60 seconds until every name server has verified the key',
-): Option[] {
-  return isDelivered === true ? [new Option('--wait', description)] : [];
-}
-
-/**
- * With `--wait`, waits for the delivery of a resource. Throws `CommandError` if a name server does
- * not have the resource.
- */
-export async function waitIfAsked(
+/** Waits for the delivery of the key at `path`. Throws `CommandError` if a name server lacks it. */
+export async function waitUntilDelivered(
   connection: Connection,
-  { collection }: ResourceType,
-  { id }: Item,
-  { wait }: FlagValues,
+  path: string,
   terminal: Terminal,
 ): Promise<void> {
-  if (wait !== true) return;
-  const path = `/v2/${collection}/${String(id)}`;
   const { isDelivered, failure } = await waitForDelivery(connection, path, terminal);
   if (!isDelivered) throw failure;
 }

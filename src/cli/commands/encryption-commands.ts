@@ -1,143 +1,141 @@
-import { Option, type Command } from 'commander';
 import {
   ENCRYPTION_STATUS,
   SECRET_VERIFICATION,
   type EncryptionStatus,
+  type SecretVerification,
 } from '../../domain/encryption/encryption-status.ts';
-import { connect, withConnectionFlags } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
-import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
+import { defineCommand, type CommandDefinition } from '../flags/command.ts';
+import { configFile, required, text } from '../flags/flag.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainLines, plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { callFor } from '../service/client.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
-import type { Ask, LoadLocalCommands } from './local-commands.ts';
+import { writeLine } from '../output/write-line.ts';
+import type { Ask, LocalCommands } from '../service/local-commands.ts';
+import { actionCommand } from './action-command.ts';
 
-const REQUESTS = {
-  status:
-    'print the keys that encrypt secrets, and how many secrets each encrypts; exit with 1 if secrets are in clear text',
-  rotate: 'encrypt all secrets with a new data key in the background',
-  'rotate-master-key': 'encrypt the data keys with the first key in the master key file',
+export const ENCRYPTION = {
+  name: 'encryption',
+  description: 'manage the keys that encrypt secrets in the database',
+  examples: ['tsigil encryption status', 'tsigil encryption rotate'],
+  commands: [
+    actionCommand({
+      name: 'status',
+      description:
+        'print the keys that encrypt secrets, and how many secrets each encrypts; exit with 1 if secrets are in clear text',
+      request: 'GET /v2/encryption',
+      response: ENCRYPTION_STATUS,
+      examples: ['tsigil encryption status'],
+      print(status, { terminal }) {
+        printStatus(status, terminal);
+        assertEncrypted(status);
+      },
+    }),
+    actionCommand({
+      name: 'rotate',
+      description: 'encrypt all secrets with a new data key in the background',
+      request: 'POST /v2/encryption/rotate',
+      response: ENCRYPTION_STATUS,
+      examples: ['tsigil encryption rotate'],
+      print: (status, { terminal }) => printStatus(status, terminal),
+    }),
+    actionCommand({
+      name: 'rotate-master-key',
+      description: 'encrypt the data keys with the first key in the master key file',
+      request: 'POST /v2/encryption/rotate-master-key',
+      response: ENCRYPTION_STATUS,
+      examples: ['tsigil encryption rotate-master-key'],
+      print: (status, { terminal }) => printStatus(status, terminal),
+    }),
+    actionCommand({
+      name: 'verify',
+      description:
+        'decrypt every secret, and check that the service stored every token; exit with 1 otherwise',
+      request: 'POST /v2/encryption/verify',
+      response: SECRET_VERIFICATION,
+      examples: ['tsigil encryption verify'],
+      print: (result, { terminal }) => printVerification(result, terminal),
+    }),
+    defineCommand({
+      name: 'new-master-key',
+      description: 'create a master key, and add it to a file as the first line',
+      flags: { file: required(text('<file>', 'add the key to this file, or create the file')) },
+      isLocal: true,
+      examples: ['tsigil encryption new-master-key --file /etc/tsigil/master.key'],
+      async run({ flags: { file }, local, terminal }) {
+        const id = await (await local()).newMasterKey(file);
+        writeLine(terminal.out, `Added master key ${id} to '${file}'.`);
+      },
+    }),
+    maintenance(
+      'scrub',
+      'remove the remains of former secrets from the files of the database',
+      'before the command rewrites the table or the database file',
+      ({ scrub }) => scrub,
+    ),
+    maintenance(
+      'reset',
+      'remove unreadable secrets if the master key is lost; stop the service first',
+      'when a secret is unreadable',
+      ({ resetSecrets }) => resetSecrets,
+    ),
+    maintenance(
+      'accept',
+      'accept the secrets in clear text and the tokens that were stored without this master key, after you have checked them',
+      'when there is such a secret or token',
+      ({ accept }) => accept,
+    ),
+  ],
 };
 
-export function addEncryptionCommands(
-  program: Command,
-  local: LoadLocalCommands,
-  terminal: Terminal,
-): void {
-  const parent = program
-    .command('encryption')
-    .description('manage the keys that encrypt secrets in the database');
-  addExamples(parent, ['tsigil encryption status', 'tsigil encryption rotate']);
-  for (const [name, description] of Object.entries(REQUESTS)) {
-    const method = name === 'status' ? 'GET' : 'POST';
-    const path = name === 'status' ? '/v2/encryption' : `/v2/encryption/${name}`;
-    const command = parent.command(name).description(description);
-    command.action(async (flags: ConnectionFlags) => {
-      const connection = await connect(flags, terminal);
-      const status = await callFor(ENCRYPTION_STATUS, connection, method, path);
-      terminal.out.write(`${describeStatus(status).map(plainText).join('\n')}\n`);
-      if (name === 'status') assertEncrypted(status);
-    });
-    addExamples(withConnectionFlags(command), [`tsigil encryption ${name}`]);
-  }
-  const verify = parent
-    .command('verify')
-    .description(
-      'decrypt every secret, and check that the service stored every token; exit with 1 otherwise',
-    );
-  verify.action(async (flags: ConnectionFlags) => {
-    const connection = await connect(flags, terminal);
-    const result = await callFor(SECRET_VERIFICATION, connection, 'POST', '/v2/encryption/verify');
-    const {
-      checked,
-      unreadable,
-      unreadable_count: count,
-      forged,
-      forged_count: forgeries,
-    } = result;
-    const lines = [
-      ...unreadable.map(({ collection, id }) => `${collection} ${id}: cannot be decrypted`),
-      ...forged.map(({ collection, id }) => `${collection} ${id}: changed by another program`),
-      `${checked} secrets checked, ${count} unreadable`,
-      `${result.credentials_checked} tokens checked, ${forgeries} refused`,
-    ];
-    terminal.out.write(`${lines.map(plainText).join('\n')}\n`);
-    if (count > 0)
-      throw new CommandError(
-        EXIT.refused,
-        `${count} secrets cannot be decrypted`,
-        'Restore a backup, or set new secrets.',
-      );
-    if (forgeries > 0)
-      throw new CommandError(
-        EXIT.refused,
-        `The service refuses ${forgeries} tokens, because another program stored or changed them in the database`,
-        'Delete each token that you do not know. Then run: tsigil encryption accept',
-      );
-  });
-  addExamples(withConnectionFlags(verify), ['tsigil encryption verify']);
-  const create = parent
-    .command('new-master-key')
-    .description('create a master key, and add it to a file as the first line')
-    .requiredOption('--file <file>', 'add the key to this file, or create the file')
-    .action(async ({ file }: { file: string }) => {
-      const id = await (await local()).newMasterKey(file);
-      terminal.out.write(`${plainText(`Added master key ${id} to '${file}'.`)}\n`);
-    });
-  addExamples(create, ['tsigil encryption new-master-key --file /etc/tsigil/master.key']);
-  addMaintenance(
-    parent,
-    'scrub',
-    'remove the remains of former secrets from the files of the database',
-    'before the command rewrites the table or the database file',
-    async (config, ask) => (await local()).scrub(config, ask),
-    terminal,
-  );
-  addMaintenance(
-    parent,
-    'reset',
-    'remove unreadable secrets if the master key is lost; stop the service first',
-    'when a secret is unreadable',
-    async (config, ask) => (await local()).resetSecrets(config, ask),
-    terminal,
-  );
-  addMaintenance(
-    parent,
-    'accept',
-    'accept the secrets in clear text and the tokens that were stored without this master key, after you have checked them',
-    'when there is such a secret or token',
-    async (config, ask) => (await local()).accept(config, ask),
-    terminal,
-  );
-}
-
-/** Adds a command that changes the configured database, and asks for confirmation. */
-function addMaintenance(
-  parent: Command,
+/** Returns a command that changes the configured database, and asks for confirmation. */
+function maintenance(
   name: string,
   description: string,
-  condition: string,
-  run: (config: string | undefined, ask: Ask) => Promise<string>,
-  terminal: Terminal,
-): void {
-  const command = parent
-    .command(name)
-    .description(description)
-    .addOption(new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG'));
-  const confirm = declareDestructive(command, condition);
-  command.action(async (flags: ConfirmationFlags & { readonly config?: string }) => {
-    // The list before a question is printed even if nobody can answer it.
-    const ask = (text: string) => {
-      const question = text.slice(text.lastIndexOf('\n') + 1);
-      if (flags.yes !== true)
-        terminal.err.write(plainLines(text.slice(0, text.length - question.length)));
-      return confirm(plainText(question), flags, terminal);
-    };
-    terminal.out.write(plainLines(await run(flags.config, ask)));
+  asks: string,
+  workOf: (local: LocalCommands) => (config: string | undefined, ask: Ask) => Promise<string>,
+): CommandDefinition {
+  return defineCommand({
+    name,
+    description,
+    flags: { config: configFile() },
+    asks,
+    isLocal: true,
+    examples: [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`],
+    async run({ confirm, flags, local, terminal }) {
+      // The list before a question is printed even if nobody can answer it.
+      const ask = (asked: string) => {
+        const question = asked.slice(asked.lastIndexOf('\n') + 1);
+        if (flags.yes !== true)
+          terminal.err.write(plainLines(asked.slice(0, asked.length - question.length)));
+        return confirm(plainText(question));
+      };
+      terminal.out.write(plainLines(await workOf(await local())(flags.config, ask)));
+    },
   });
-  addExamples(command, [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`]);
+}
+
+/** Throws `CommandError` if a secret cannot be decrypted, or a token is refused. */
+function printVerification(result: SecretVerification, { out }: Terminal): void {
+  const { unreadable_count: unreadable, forged_count: forged } = result;
+  const lines = [
+    ...result.unreadable.map(({ collection, id }) => `${collection} ${id}: cannot be decrypted`),
+    ...result.forged.map(({ collection, id }) => `${collection} ${id}: changed by another program`),
+    `${result.checked} secrets checked, ${unreadable} unreadable`,
+    `${result.credentials_checked} tokens checked, ${forged} refused`,
+  ];
+  for (const line of lines) writeLine(out, line);
+  if (unreadable > 0)
+    throw new CommandError(
+      EXIT.refused,
+      `${unreadable} secrets cannot be decrypted`,
+      'Restore a backup, or set new secrets.',
+    );
+  if (forged > 0)
+    throw new CommandError(
+      EXIT.refused,
+      `The service refuses ${forged} tokens, because another program stored or changed them in the database`,
+      'Delete each token that you do not know. Then run: tsigil encryption accept',
+    );
 }
 
 /** Throws `CommandError` if secrets are, or will be, stored in clear text. */
@@ -156,13 +154,13 @@ function assertEncrypted({ master_keys: keys, clear_text: count }: EncryptionSta
     );
 }
 
-function describeStatus(status: EncryptionStatus): string[] {
+function printStatus(status: EncryptionStatus, { out }: Terminal): void {
   const keys = status.data_keys.map(
     ({ number, master_key: masterKey, created_at: created, secrets }) =>
       `Data key ${number}: ${secrets} secrets, created ${created}, master key ${masterKey}`,
   );
   const more = status.lost_count - status.lost.length;
-  return [
+  const lines = [
     `Master keys: ${status.master_keys.length === 0 ? 'none' : status.master_keys.join(', ')}`,
     ...keys,
     `Secrets in clear text: ${status.clear_text}`,
@@ -170,4 +168,5 @@ function describeStatus(status: EncryptionStatus): string[] {
     ...status.lost.map((name) => `Lost secret: ${name}`),
     ...(more > 0 ? [`and ${more} more lost secrets`] : []),
   ];
+  for (const line of lines) writeLine(out, line);
 }

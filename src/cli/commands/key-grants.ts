@@ -1,97 +1,44 @@
-import { Option, type Command } from 'commander';
 import { KEY_GRANTS, OPENING_KEYS, type Grant } from '../../domain/resources/grants.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
-import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
-import { grantOptions, isWider, readChangedGrants } from '../flags/grant-flags.ts';
-import { addExamples } from '../flags/help.ts';
-import type { FlagValues } from '../flags/resource-flags.ts';
+import { defineCommand } from '../flags/command.ts';
+import { toggle } from '../flags/flag.ts';
+import { isWhole } from '../flags/flags.ts';
+import { grantFlags, isWider, readChangedGrants } from '../flags/grant-flags.ts';
 import { CommandError } from '../output/command-error.ts';
-import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
-import { printItem, printList, type OutputFlags } from '../output/output.ts';
-import { plainText } from '../output/plain-text.ts';
+import { printItem, printList } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
+import { writeLine } from '../output/write-line.ts';
 import { callFor, callForTagged, type Connection } from '../service/client.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
 import { findPath, nameOrId, withHints, type Item } from '../service/resource-requests.ts';
-import { waitForDelivery } from './deliveries.ts';
-
-type Flags = ConnectionFlags & OutputFlags & ConfirmationFlags & FlagValues;
-
-const COLUMNS = ['rights', 'zones'];
+import { waitUntilDelivered } from './deliveries.ts';
 
 /** The number of zones that a line names. */
 const NAMED_ZONES = 10;
 
-export function addKeyGrants(parent: Command, terminal: Terminal): void {
-  const command = parent
-    .command('grants')
-    .description(
-      'show what a tsigkey may do on its name servers, and in which zones; with flags, replace it',
-    )
-    .argument('<tsigkey>', 'id or name of the tsigkey');
-  for (const option of grantOptions(
-    'let the key work only in this zone of its pool (name or id); repeat the flag for more zones; without --right, the key keeps its rights',
-  ))
-    command.addOption(option);
-  const confirm = declareDestructive(
-    command,
-    'before a limited key gets rights in every zone of its scope',
-  );
-  command
-    .addOption(
-      new Option(
-        '--all-zones',
-        'let the key work in every zone of its scope; without it and --zone, the key keeps its zones',
-      ).conflicts(['zone', 'none']),
-    )
-    .addOption(
-      new Option('--reset', 'let the key open all of its scope, with every right').conflicts([
-        'zone',
-        'allZones',
-        'right',
-        'none',
-      ]),
-    )
-    .addOption(new Option('--wait', 'wait up to 60 seconds until every name server has the change'))
-    .action(async (idOrName: string, flags: Flags) => {
-      checkColumns(flags, COLUMNS);
-      const connection = await connect(flags, terminal);
-      const path = await withHints(tsigkey, () => findPath(connection, tsigkey, idOrName));
-      const { value: current, tag } = await withHints(tsigkey, () =>
-        callForTagged(KEY_GRANTS, connection, `${path}/grants`),
-      );
-      // What another caller changed meanwhile must not come back.
-      const headers = { ...connection.headers, ...(tag === undefined ? {} : { 'if-match': tag }) };
-      const unchanged = { ...connection, headers };
-      const changed = await readChangedGrants(connection, flags, current.grants);
-      if (changed !== undefined && isWider(changed, current.grants)) {
-        const before = await openedText(connection, current.grants);
-        const after = await openedText(connection, changed);
-        const text = `The key gets more than before: ${after} (before: ${before})`;
-        terminal.err.write(`${plainText(text)}\n`);
-        const opensScope = changed === null || changed.some(({ zones }) => zones === 'all');
-        if (opensScope) await confirm('Continue?', flags, terminal);
-      }
-      const { grants } =
-        changed === undefined
-          ? current
-          : await withHints(tsigkey, () =>
-              callFor(KEY_GRANTS, unchanged, 'PUT', `${path}/grants`, { grants: changed }),
-            );
-      // Programs get what the API returns, because null differs from an empty list.
-      if (flags.format === 'json' || flags.format === 'yaml')
-        printItem(terminal, { grants }, ['grants'], { format: flags.format });
-      else printList(terminal, await shownRows(connection, grants), COLUMNS, flags);
-      if (flags.wait === true) {
-        const { failure, isDelivered } = await waitForDelivery(connection, path, terminal);
-        if (!isDelivered) throw failure;
-      }
-    });
-  addExamples(withConnectionFlags(withOutputFlags(command)), [
+export const keyGrants = defineCommand({
+  name: 'grants',
+  description:
+    'show what a tsigkey may do on its name servers, and in which zones; with flags, replace it',
+  argument: ['<tsigkey>', 'id or name of the tsigkey'],
+  flags: {
+    ...grantFlags(
+      'let the key work only in this zone of its pool (name or id); repeat the flag for more zones; without --right, the key keeps its rights',
+    ),
+    allZones: toggle(
+      'let the key work in every zone of its scope; without it and --zone, the key keeps its zones',
+      { conflicts: ['zone', 'none'] },
+    ),
+    reset: toggle('let the key open all of its scope, with every right', {
+      conflicts: ['zone', 'allZones', 'right', 'none'],
+    }),
+    wait: toggle('wait up to 60 seconds until every name server has the change'),
+  },
+  asks: 'before a limited key gets rights in every zone of its scope',
+  columns: ['rights', 'zones'],
+  examples: [
     'tsigil tsigkey grants transfer',
     {
       command:
@@ -104,8 +51,36 @@ export function addKeyGrants(parent: Command, terminal: Terminal): void {
     },
     'tsigil tsigkey grants transfer --none',
     'tsigil tsigkey grants transfer --reset --wait',
-  ]);
-}
+  ],
+  async run({ argument: idOrName, columns, confirm, connect, flags, terminal }) {
+    const connection = await connect();
+    const path = await withHints(tsigkey, () => findPath(connection, tsigkey, idOrName));
+    const { value: current, tag } = await withHints(tsigkey, () =>
+      callForTagged(KEY_GRANTS, connection, `${path}/grants`),
+    );
+    const changed = await readChangedGrants(connection, flags, current.grants);
+    if (changed !== undefined && isWider(changed, current.grants)) {
+      const before = await openedText(connection, current.grants);
+      const after = await openedText(connection, changed);
+      writeLine(terminal.err, `The key gets more than before: ${after} (before: ${before})`);
+      const opensScope = changed === null || changed.some(({ zones }) => zones === 'all');
+      if (opensScope) await confirm('Continue?');
+    }
+    // What another caller changed meanwhile must not come back.
+    const headers = { ...connection.headers, ...(tag === undefined ? {} : { 'if-match': tag }) };
+    const unchanged = { ...connection, headers };
+    const { grants } =
+      changed === undefined
+        ? current
+        : await withHints(tsigkey, () =>
+            callFor(KEY_GRANTS, unchanged, 'PUT', `${path}/grants`, { grants: changed }),
+          );
+    // Programs get what the API returns, because null differs from an empty list.
+    if (isWhole(flags)) printItem(terminal, { grants }, ['grants'], flags);
+    else printList(terminal, await shownRows(connection, grants), columns, flags);
+    if (flags.wait === true) await waitUntilDelivered(connection, path, terminal);
+  },
+});
 
 const WHOLE_SCOPE = 'all of its scope';
 const EVERY_RIGHT = { rights: 'all that the name server gives', zones: WHOLE_SCOPE };
@@ -154,32 +129,28 @@ export async function reportGrants(
   const { grants } = await callFor(KEY_GRANTS, connection, 'GET', path);
   if (grants === null) return;
   const shown = await openedText(connection, grants);
-  err.write(`${plainText(`The key opens only: ${shown}`)}\n`);
+  writeLine(err, `The key opens only: ${shown}`);
 }
 
 /**
- * Reports which keys open a zone, or zones of a name server. Reports nothing to callers that may not
- * list keys.
+ * Returns what reports which keys open a zone, or zones of a name server, which `countsZones`. Reports
+ * nothing to callers that may not list keys.
  */
-export async function reportOpeningKeys(
-  connection: Connection,
-  type: ResourceType,
-  item: Item,
-  { err }: Pick<Terminal, 'err'>,
-): Promise<void> {
-  const path = `/v2/${type.collection}/${String(item.id)}/${tsigkey.collection}`;
-  try {
-    const { keys, more } = await callFor(OPENING_KEYS, connection, 'GET', path);
-    const shown = keys.map(({ name, opens }) => {
-      const parts = opens.map(({ rights, zones }) => {
-        const place = zones === 'all' ? '' : ` in ${zones} ${zones === 1 ? 'zone' : 'zones'}`;
-        return `${rights.join(', ')}${type === nameServer ? place : ''}`;
+export function reportOpeningKeys({ collection }: ResourceType, countsZones: boolean) {
+  const placeOf = (zones: number | 'all') =>
+    !countsZones || zones === 'all' ? '' : ` in ${zones} ${zones === 1 ? 'zone' : 'zones'}`;
+  return async (connection: Connection, { id }: Item, { err }: Pick<Terminal, 'err'>) => {
+    const path = `/v2/${collection}/${String(id)}/${tsigkey.collection}`;
+    try {
+      const { keys, more } = await callFor(OPENING_KEYS, connection, 'GET', path);
+      const shown = keys.map(({ name, opens }) => {
+        const parts = opens.map(({ rights, zones }) => `${rights.join(', ')}${placeOf(zones)}`);
+        return `${name} (${parts.join('; ') || 'nothing'})`;
       });
-      return `${name} (${parts.join('; ') || 'nothing'})`;
-    });
-    const rest = more === 0 ? '' : `, and ${more} more`;
-    err.write(`${plainText(`Keys: ${shown.join(', ') || 'none'}${rest}`)}\n`);
-  } catch (error) {
-    if (!(error instanceof CommandError) || error.status !== 403) throw error;
-  }
+      const rest = more === 0 ? '' : `, and ${more} more`;
+      writeLine(err, `Keys: ${shown.join(', ') || 'none'}${rest}`);
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.status !== 403) throw error;
+    }
+  };
 }

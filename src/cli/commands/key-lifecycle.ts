@@ -1,19 +1,12 @@
-import { Option, type Command } from 'commander';
 import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
 import { shellCommand } from '../../domain/text/shell-word.ts';
-import {
-  checkColumns,
-  collect,
-  connect,
-  withConnectionFlags,
-  withOutputFlags,
-} from '../flags/flags.ts';
-import { addExamples, type Example } from '../flags/help.ts';
+import { defineCommand, type CommonFlags, type Run } from '../flags/command.ts';
+import { texts, toggle } from '../flags/flag.ts';
+import { isWhole } from '../flags/flags.ts';
 import { printItem, printList, type OutputFlags } from '../output/output.ts';
-import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { callFor, type Connection } from '../service/client.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
+import { writeLine } from '../output/write-line.ts';
+import { callFor } from '../service/client.ts';
 import {
   factsOf,
   findLineage,
@@ -26,53 +19,55 @@ import {
   type NamedLineage,
 } from '../service/lineages.ts';
 import { holdersOf, waitForRemoval } from './deliveries.ts';
-import { withForce } from './resource-commands.ts';
 
 const COLUMNS = ['name', 'algorithm', 'state', 'created_at', 'started_at', 'retire_at', 'waiting'];
 
 const MEMBERS = ['handle', 'owner', 'purpose', 'consumers', 'keys'];
 
-type Flags = ConnectionFlags & OutputFlags & { force?: true; wait?: true; consumer?: string[] };
-
-/** A step that an operator takes by hand. */
-interface Step {
-  readonly name: 'retire' | 'abort' | 'confirm' | 'restore';
-  readonly description: string;
-  readonly argument: string;
-  readonly options: readonly Option[];
-  readonly examples: readonly (string | Example)[];
-  /** Returns the key to which the step applies. Throws `CommandError`. */
-  keyOf(lineage: NamedLineage, isForced: boolean): LineageKey;
-}
-
 const FORCE = 'even if a client may still need the key that goes';
 
-const STEPS: readonly Step[] = [
-  {
+const REPLACED = ['<tsigkey>', 'id or name of the tsigkey that is being replaced'] as const;
+
+/** The commands that show a rotation, and take one of its steps by hand. */
+export const LIFECYCLE_COMMANDS = [
+  defineCommand({
+    name: 'lifecycle',
+    description:
+      'show a tsigkey with those that it replaced or that replace it, what a rotation waits for, and what to do',
+    argument: ['<tsigkey>', 'id or name of the tsigkey, living or retired'],
+    columns: COLUMNS,
+    examples: ['tsigil tsigkey lifecycle transfer', 'tsigil tsigkey lifecycle transfer -f json'],
+    async run({ argument: idOrName, connect, flags, terminal }) {
+      printLifecycle(await findLineage(await connect(), idOrName), flags, terminal);
+    },
+  }),
+  defineCommand({
     name: 'confirm',
     description:
       'confirm that clients use the successor of a tsigkey; after the last one, the overlap begins',
-    argument: 'id or name of the tsigkey that is being replaced',
-    options: [
-      new Option(
-        '--consumer <name>',
+    argument: REPLACED,
+    flags: {
+      consumer: texts(
+        '<name>',
         'confirm only for this consumer; repeat the flag for more consumers (default: all clients)',
-      ).argParser(collect),
-    ],
+      ),
+    },
+    columns: COLUMNS,
     examples: ['tsigil tsigkey confirm transfer', 'tsigil tsigkey confirm transfer --consumer ns3'],
-    keyOf: (lineage) => replacedKey(lineage, 'tsigil tsigkey confirm', false),
-  },
-  {
+    run: (run) =>
+      takeStep(run, 'confirm', (lineage) => replacedKey(lineage, 'tsigil tsigkey confirm', false), {
+        consumers: run.flags.consumer,
+      }),
+  }),
+  defineCommand({
     name: 'retire',
     description: 'remove a tsigkey that has a successor from all name servers now',
-    argument: 'id or name of the tsigkey that is being replaced',
-    options: [
-      new Option('--force', `retire the key ${FORCE}`),
-      new Option(
-        '--wait',
-        'wait up to 60 seconds until every name server that had the key refuses it',
-      ),
-    ],
+    argument: REPLACED,
+    flags: {
+      force: toggle(`retire the key ${FORCE}`),
+      wait: toggle('wait up to 60 seconds until every name server that had the key refuses it'),
+    },
+    columns: COLUMNS,
     examples: [
       'tsigil tsigkey retire transfer --wait',
       {
@@ -81,97 +76,67 @@ const STEPS: readonly Step[] = [
       },
     ],
     // A command that is repeated by force must not reach the next key of the lineage.
-    keyOf: (lineage, isForced) =>
-      replacedKey(
-        lineage,
-        `tsigil tsigkey retire${isForced ? ' --force' : ''}`,
-        isForced || lineage.named?.state === 'active',
+    run: (run) =>
+      takeStep(run, 'retire', (lineage, isForced) =>
+        replacedKey(
+          lineage,
+          `tsigil tsigkey retire${isForced ? ' --force' : ''}`,
+          isForced || lineage.named?.state === 'active',
+        ),
       ),
-  },
-  {
+  }),
+  defineCommand({
     name: 'abort',
     description: 'delete the successor of a tsigkey, which then works on as before',
-    argument: 'id or name of the tsigkey that is being replaced',
-    options: [new Option('--force', `delete the successor ${FORCE}`)],
+    argument: REPLACED,
+    flags: { force: toggle(`delete the successor ${FORCE}`) },
+    columns: COLUMNS,
     examples: ['tsigil tsigkey abort transfer'],
     // Whoever names the successor means the key that goes.
-    keyOf: (lineage, isForced) =>
-      replacedKey(
-        lineage,
-        `tsigil tsigkey abort${isForced ? ' --force' : ''}`,
-        isForced && lineage.named?.state !== 'active',
+    run: (run) =>
+      takeStep(run, 'abort', (lineage, isForced) =>
+        replacedKey(
+          lineage,
+          `tsigil tsigkey abort${isForced ? ' --force' : ''}`,
+          isForced && lineage.named?.state !== 'active',
+        ),
       ),
-  },
-  {
+  }),
+  defineCommand({
     name: 'restore',
     description: 'make a retired tsigkey valid again, with the same secret',
-    argument: 'id or name of the retired tsigkey',
-    options: [],
+    argument: ['<tsigkey>', 'id or name of the retired tsigkey'],
+    columns: COLUMNS,
     examples: ['tsigil tsigkey restore transfer'],
-    keyOf: retiredKeyOf,
-  },
+    run: (run) => takeStep(run, 'restore', retiredKeyOf),
+  }),
 ];
 
-/** Adds the commands that show a rotation, and take one of its steps by hand. */
-export function addLifecycle(parent: Command, terminal: Terminal): void {
-  const command = parent
-    .command('lifecycle')
-    .description(
-      'show a tsigkey with those that it replaced or that replace it, what a rotation waits for, and what to do',
-    )
-    .argument('<tsigkey>', 'id or name of the tsigkey, living or retired')
-    .action(async (idOrName: string, flags: Flags) => {
-      checkColumns(flags, COLUMNS);
-      const connection = await connect(flags, terminal);
-      printLifecycle(await findLineage(connection, idOrName), flags, terminal);
-    });
-  addExamples(withConnectionFlags(withOutputFlags(command)), [
-    'tsigil tsigkey lifecycle transfer',
-    'tsigil tsigkey lifecycle transfer -f json',
-  ]);
-  for (const step of STEPS) addStep(parent, step, terminal);
-}
-
-function addStep(parent: Command, step: Step, terminal: Terminal): void {
-  const { name, description, argument, options, examples } = step;
-  const command = parent.command(name).description(description).argument('<tsigkey>', argument);
-  for (const option of options) command.addOption(option);
-  command.action(async (idOrName: string, flags: Flags) => {
-    checkColumns(flags, COLUMNS);
-    const { force, wait, consumer: consumers } = flags;
-    const connection = withForce(await connect(flags, terminal), force === true);
-    const key = step.keyOf(await findLineage(connection, idOrName), force === true);
-    const body =
-      name === 'confirm' ? { ...(consumers === undefined ? {} : { consumers }) } : undefined;
-    const known = { name: key.name, path: keyPath(key.id) };
-    const holders = wait === true ? await holdersOf(connection, DELIVERED, known, true) : undefined;
-    printLifecycle(await takeStep(connection, key, name, body), flags, terminal);
-    if (holders === undefined || holders.servers.length === 0) return;
-    const { now, err } = terminal;
-    await waitForRemoval(connection, [holders], { now, out: err, err }, 'Retired');
-  });
-  addExamples(withConnectionFlags(withOutputFlags(command)), examples);
-}
-
-/** The service delivers keys. */
-const DELIVERED = { isDelivered: true } as const;
-
-function takeStep(
-  connection: Connection,
-  { id, name }: LineageKey,
-  step: string,
+/** Takes a step with the key that `keyOf` finds in its lineage. */
+async function takeStep(
+  run: Run<string, CommonFlags & { readonly wait?: true }>,
+  step: 'retire' | 'abort' | 'confirm' | 'restore',
+  keyOf: (lineage: NamedLineage, isForced: boolean) => LineageKey,
   body?: object,
-): Promise<ShownLifecycle> {
-  return withRotationHints(name, () =>
-    callFor(LIFECYCLE, connection, 'POST', `${keyPath(id)}/${step}`, body),
+): Promise<void> {
+  const { argument: idOrName, connect, flags, terminal } = run;
+  const connection = await connect();
+  const { id, name } = keyOf(await findLineage(connection, idOrName), flags.force === true);
+  const key = { name, path: keyPath(id) };
+  const holders = flags.wait === true ? await holdersOf(connection, key, true) : undefined;
+  const shown = await withRotationHints(name, () =>
+    callFor(LIFECYCLE, connection, 'POST', `${key.path}/${step}`, body),
   );
+  printLifecycle(shown, flags, terminal);
+  if (holders === undefined || holders.servers.length === 0) return;
+  const { now, err } = terminal;
+  await waitForRemoval(connection, [holders], { now, out: err, err }, 'Retired');
 }
 
 /** Prints a lineage, and in a table what to do next. */
 function printLifecycle(shown: ShownLifecycle, flags: OutputFlags, terminal: Terminal): void {
-  const { format, column } = flags;
-  if ((format === 'json' || format === 'yaml') && column === undefined) {
-    printItem(terminal, shown, MEMBERS, { format });
+  if (isWhole(flags)) {
+    printItem(terminal, shown, MEMBERS, flags);
     return;
   }
   const rows = shown.keys.map((key) => ({
@@ -185,7 +150,7 @@ function printLifecycle(shown: ShownLifecycle, flags: OutputFlags, terminal: Ter
   }));
   printList(terminal, rows, COLUMNS, flags);
   for (const line of [...factsOf(shown), ...shown.keys.flatMap((key) => adviceOn(key, shown))])
-    terminal.err.write(`${plainText(line)}\n`);
+    writeLine(terminal.err, line);
 }
 
 /** Returns what a rotation waits for, and what to do. */

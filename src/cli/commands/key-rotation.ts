@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Option, type Command } from 'commander';
 import { ALGORITHM_NAMES, weaknessOf } from '../../domain/dns/algorithms.ts';
 import { KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { RETIREMENTS } from '../../domain/resources/lineage.ts';
@@ -10,25 +9,18 @@ import { parts } from '../../domain/scheduling/slicer.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 import { shellCommand } from '../../domain/text/shell-word.ts';
-import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
-import { assertUsableName } from '../flags/key-name.ts';
-import { addExamples } from '../flags/help.ts';
+import { defineCommand, type CommonFlags, type Run } from '../flags/command.ts';
+import { choice, dashed, text, toggle, type ValuesOf } from '../flags/flag.ts';
+import { checkColumns } from '../flags/flags.ts';
 import { readReferences } from '../flags/references.ts';
-import type { FlagValues } from '../flags/resource-flags.ts';
-import { columnsOf } from '../flags/resource-table.ts';
+import { columnsOf } from '../flags/resource-command.ts';
 import { hideSecret, readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
 import { readDuration, readPastTime } from '../flags/time.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import {
-  declareDestructive,
-  type Confirm,
-  type ConfirmationFlags,
-} from '../output/confirmation.ts';
-import { plainCell, printItem, printList, type OutputFlags } from '../output/output.ts';
-import { plainText } from '../output/plain-text.ts';
+import { plainCell, printItem, printList } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
+import { writeLine } from '../output/write-line.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
 import { statesOf } from '../service/key-states.ts';
 import { currentKey, findLineage, keyPath, withRotationHints } from '../service/lineages.ts';
 import {
@@ -37,22 +29,8 @@ import {
   withoutSecrets,
   type Item,
 } from '../service/resource-requests.ts';
-import { INTERVAL_MS, MAX_WAIT_MS, waitForDelivery, waitIfAsked } from './deliveries.ts';
-import { withForce } from './resource-commands.ts';
-
-interface RotateFlags extends ConnectionFlags, OutputFlags, ConfirmationFlags, FlagValues {
-  readonly name?: string;
-  readonly algorithm?: string;
-  readonly overlap?: string;
-  readonly retire?: string;
-  readonly inPlace?: true;
-  readonly compromised?: true;
-  readonly weak?: true;
-  readonly olderThan?: string;
-  readonly pool?: string;
-  readonly dryRun?: true;
-  readonly force?: true;
-}
+import { INTERVAL_MS, MAX_WAIT_MS, waitUntilDelivered } from './deliveries.ts';
+import { assertUsableName } from './key-verbs.ts';
 
 /** The algorithm that replaces a weak one, unless the user states another. */
 const STRONG = 'hmac-sha256';
@@ -62,84 +40,51 @@ const PLAN_COLUMNS = ['name', 'algorithm', 'becomes', 'name_servers', 'who_must_
 /** The flags of a single key. */
 const SINGLE = ['name', 'secret', 'secretFile', 'inPlace', 'compromised', 'reveal', 'force'];
 
-export function addKeyRotation(parent: Command, terminal: Terminal): void {
-  const command = parent
-    .command('rotate')
-    .description(
-      'replace tsigkeys by successors with the same scope and grants; both work until every client has the new one',
-    )
-    .argument(
-      '[tsigkey...]',
-      'ids or names of the tsigkeys; the name of the first key of a lineage is enough',
-    )
-    .option(
-      '--name <name>',
-      'name of the successor (default: -r2, -r3 and so on after the first label)',
-    )
-    .addOption(
-      new Option(
-        '--algorithm <algorithm>',
-        `TSIG algorithm of the successor (default: that of the key, or ${STRONG} with --weak if that one is weak)`,
-      ).choices(ALGORITHM_NAMES),
-    )
-    .option(
-      '--overlap <time>',
-      'how long both keys work after every client could move, such as 7d (default: the setting tsigkeys.overlapSeconds)',
-    )
-    .addOption(
-      new Option(
-        '--retire <how>',
-        'automatic: retire the key even if the logs of name servers do not show every use; manual: only by "tsigil tsigkey retire" (default: as soon as no client needs the key)',
-      ).choices(RETIREMENTS),
-    )
-    .option(
-      '--in-place',
-      'keep the name and replace only the secret; clients fail until they get it',
-    )
-    .option('--compromised', 'delete the key at once, because others know its secret');
-  for (const option of [...secretOptions(tsigkey, true).slice(0, 2), ...revealOptions(tsigkey)])
-    command.addOption(option);
-  command
-    .addOption(new Option('--weak', 'replace all keys with a weak algorithm or a short secret'))
-    .addOption(
-      new Option(
-        '--older-than <time>',
-        'replace all keys whose secret is older than this, such as 365d',
-      ),
-    )
-    .addOption(
-      new Option(
-        '--pool <pool>',
-        'with --weak or --older-than, only keys of this pool (name or id)',
-      ),
-    )
-    .addOption(
-      new Option('--dry-run', 'show what would change and who must act, and change nothing'),
-    )
-    .option(
-      '--force',
-      'with --compromised, even if the configuration of a nameserver names the key; also accept a --name that no name server can have',
-    )
-    .option('--wait', 'wait up to 60 seconds until every name server has verified the successor');
-  const confirm = declareDestructive(
-    command,
-    'before --in-place or --compromised makes clients fail',
-  );
-  command.action(async (idsOrNames: string[], flags: RotateFlags) => {
-    const isSelected = flags.weak === true || flags.olderThan !== undefined;
-    const isSingle = idsOrNames.length === 1 && flags.dryRun !== true;
-    checkColumns(flags, isSingle ? columnsOf(tsigkey) : PLAN_COLUMNS);
-    if (idsOrNames.length > 0 === isSelected)
-      throw new CommandError(
-        EXIT.usage,
-        'Select the keys in exactly one way: ids or names, or --weak and --older-than',
-      );
-    if (flags.pool !== undefined && !isSelected)
-      throw new CommandError(EXIT.usage, '--pool needs --weak or --older-than');
-    if (isSingle) await rotateOne(idsOrNames[0] ?? '', flags, confirm, terminal);
-    else await rotateSeveral(idsOrNames, flags, terminal);
-  });
-  addExamples(withConnectionFlags(withOutputFlags(command)), [
+const FLAGS = {
+  name: text('<name>', 'name of the successor (default: -r2, -r3 and so on after the first label)'),
+  algorithm: choice(
+    '<algorithm>',
+    ALGORITHM_NAMES,
+    `TSIG algorithm of the successor (default: that of the key, or ${STRONG} with --weak if that one is weak)`,
+  ),
+  overlap: text(
+    '<time>',
+    'how long both keys work after every client could move, such as 7d (default: the setting tsigkeys.overlapSeconds)',
+  ),
+  retire: choice(
+    '<how>',
+    RETIREMENTS,
+    'automatic: retire the key even if the logs of name servers do not show every use; manual: only by "tsigil tsigkey retire" (default: as soon as no client needs the key)',
+  ),
+  inPlace: toggle('keep the name and replace only the secret; clients fail until they get it'),
+  compromised: toggle('delete the key at once, because others know its secret'),
+  weak: toggle('replace all keys with a weak algorithm or a short secret'),
+  olderThan: text('<time>', 'replace all keys whose secret is older than this, such as 365d'),
+  pool: text('<pool>', 'with --weak or --older-than, only keys of this pool (name or id)'),
+  dryRun: toggle('show what would change and who must act, and change nothing'),
+  force: toggle(
+    'with --compromised, even if the configuration of a nameserver names the key; also accept a --name that no name server can have',
+  ),
+  wait: toggle('wait up to 60 seconds until every name server has verified the successor'),
+};
+
+type RotateFlags = Omit<CommonFlags, 'force'> &
+  ValuesOf<typeof FLAGS> &
+  Readonly<Record<string, unknown>>;
+
+export const keyRotation = defineCommand({
+  name: 'rotate',
+  description:
+    'replace tsigkeys by successors with the same scope and grants; both work until every client has the new one',
+  argument: [
+    '[tsigkey...]',
+    'ids or names of the tsigkeys; the name of the first key of a lineage is enough',
+  ],
+  options: [...secretOptions(tsigkey, true).slice(0, 2), ...revealOptions(tsigkey)],
+  flags: FLAGS,
+  asks: 'before --in-place or --compromised makes clients fail',
+  columns: [...columnsOf(tsigkey), ...PLAN_COLUMNS],
+  examples: [
     'tsigil tsigkey rotate transfer --wait',
     {
       command: 'tsigil tsigkey rotate transfer --algorithm hmac-sha512 --overlap 14d',
@@ -151,8 +96,23 @@ export function addKeyRotation(parent: Command, terminal: Terminal): void {
     },
     'tsigil tsigkey rotate --weak --dry-run',
     'tsigil tsigkey rotate --older-than 365d --pool default',
-  ]);
-}
+  ],
+  async run(run) {
+    const { argument: idsOrNames, flags } = run;
+    const isSelected = flags.weak === true || flags.olderThan !== undefined;
+    const isSingle = idsOrNames.length === 1 && flags.dryRun !== true;
+    checkColumns(flags, isSingle ? columnsOf(tsigkey) : PLAN_COLUMNS);
+    if (idsOrNames.length > 0 === isSelected)
+      throw new CommandError(
+        EXIT.usage,
+        'Select the keys in exactly one way: ids or names, or --weak and --older-than',
+      );
+    if (flags.pool !== undefined && !isSelected)
+      throw new CommandError(EXIT.usage, '--pool needs --weak or --older-than');
+    if (isSingle) await rotateOne(idsOrNames[0] ?? '', run);
+    else await rotateSeveral(run);
+  },
+});
 
 /** Returns the members of a request that all keys share. */
 function sharedMembers({ overlap, retire }: RotateFlags): Item {
@@ -164,9 +124,7 @@ function sharedMembers({ overlap, retire }: RotateFlags): Item {
 
 async function rotateOne(
   idOrName: string,
-  flags: RotateFlags,
-  confirm: Confirm,
-  terminal: Terminal,
+  { confirm, connect, flags, terminal }: Run<unknown, RotateFlags>,
 ): Promise<void> {
   const { name, algorithm, inPlace, compromised } = flags;
   const body = {
@@ -177,25 +135,14 @@ async function rotateOne(
     ...(compromised === true ? { compromised } : {}),
     ...(await readSecret(tsigkey, flags, terminal)),
   };
-  assertUsableName(tsigkey, name, flags.force === true);
-  const connection = withForce(await connect(flags, terminal), flags.force === true);
+  if (flags.force !== true) assertUsableName(name);
+  const connection = await connect();
   if (flags.reveal === true) await assertMayReveal(connection, tsigkey);
-  const lineage = await findLineage(connection, idOrName);
-  const { named } = lineage;
-  const isLiving = named !== undefined && named.state !== 'retired';
-  const key = isLiving ? named : currentKey(lineage);
   const isCut = inPlace === true || compromised === true;
-  if (isCut && !isLiving)
-    throw new CommandError(
-      EXIT.refused,
-      `The key '${named?.name ?? lineage.handle}' is ${named === undefined ? 'gone' : 'retired already'}, so every name server refuses it`,
-      `The key to use now is '${key.name}'. If you mean that one, name it.`,
-    );
+  const key = await keyToReplace(connection, idOrName, isCut);
   if (isCut)
     await confirm(
       'Replace it now?',
-      flags,
-      terminal,
       `Clients of the key '${key.name}' are refused until they have the new secret.`,
     );
   const created = await withRotationHints(key.name, () =>
@@ -203,9 +150,27 @@ async function rotateOne(
   );
   printItem(terminal, hideSecret(tsigkey, created, flags), columnsOf(tsigkey), flags);
   if ((flags.format ?? 'table') === 'table')
-    printNext(key.name, String(created.name), flags, terminal);
-  await waitIfAsked(connection, tsigkey, created, flags, terminal);
-  if (flags.wait === true && !isCut) await waitForVerification(connection, key, terminal);
+    printNext(key.name, String(created.name), isCut, terminal);
+  if (flags.wait !== true) return;
+  await waitUntilDelivered(connection, keyPath(String(created.id)), terminal);
+  if (!isCut) await waitForVerification(connection, key, terminal);
+}
+
+/**
+ * Returns the named key, or the one to use now if that one is retired or gone. With `isExact`, throws
+ * `CommandError` instead.
+ */
+async function keyToReplace(connection: Connection, idOrName: string, isExact: boolean) {
+  const lineage = await findLineage(connection, idOrName);
+  const { handle, named } = lineage;
+  if (named !== undefined && named.state !== 'retired') return named;
+  const key = currentKey(lineage);
+  if (!isExact) return key;
+  throw new CommandError(
+    EXIT.refused,
+    `The key '${named?.name ?? handle}' is ${named === undefined ? 'gone' : 'retired already'}, so every name server refuses it`,
+    `The key to use now is '${key.name}'. If you mean that one, name it.`,
+  );
 }
 
 /** Waits up to 60 s until the service has seen that every name server accepts the successor of a key. */
@@ -228,15 +193,10 @@ async function waitForVerification(
   }
 }
 
-function printNext(
-  former: string,
-  next: string,
-  { inPlace, compromised }: RotateFlags,
-  { err }: Terminal,
-): void {
+function printNext(former: string, next: string, isCut: boolean, { err }: Terminal): void {
   const steps = [
     `${shellCommand('tsigil tsigkey export', next, '--format PROGRAM')}   # give the new key to every client`,
-    ...(inPlace === true || compromised === true
+    ...(isCut
       ? []
       : [`${shellCommand('tsigil tsigkey lifecycle', former)}   # see who has not moved yet`]),
   ];
@@ -255,19 +215,16 @@ interface Planned {
  * Replaces keys one after another, each only once every name server has verified the successor of
  * the one before. Throws `CommandError` at the first that fails, with the way to undo it.
  */
-async function rotateSeveral(
-  idsOrNames: readonly string[],
-  flags: RotateFlags,
-  terminal: Terminal,
-): Promise<void> {
+async function rotateSeveral(run: Run<readonly string[], RotateFlags>): Promise<void> {
+  const { argument: idsOrNames, connect, flags, terminal } = run;
   const stray = SINGLE.find((name) => flags[name] !== undefined);
   if (stray !== undefined)
     throw new CommandError(
       EXIT.usage,
-      `--${stray.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} is for a single key, and not for a dry run`,
+      `--${dashed(stray)} is for a single key, and not for a dry run`,
     );
   const shared = sharedMembers(flags);
-  const connection = await connect(flags, terminal);
+  const connection = await connect();
   const planned = await planOf(connection, idsOrNames, flags, terminal);
   if (planned.length === 0) {
     terminal.out.write('No key to replace.\n');
@@ -279,31 +236,18 @@ async function rotateSeveral(
     printList(terminal, rows, PLAN_COLUMNS, flags);
     return;
   }
-  const done: string[] = [];
-  for (const { id, name, algorithm, becomes } of planned) {
+  for (const [index, { id, name, algorithm, becomes }] of planned.entries()) {
     try {
       const body = { ...shared, ...(becomes === algorithm ? {} : { algorithm: becomes }) };
       const created = await call(withoutSecrets(connection), 'POST', `${keyPath(id)}/rotate`, body);
-      const { isDelivered, failure } = await waitForDelivery(
-        connection,
-        keyPath(String(created.id)),
-        terminal,
-      );
-      if (!isDelivered) throw failure;
-      done.push(name);
-      terminal.out.write(`${plainText(`${name}: replaced by ${String(created.name)}`)}\n`);
+      await waitUntilDelivered(connection, keyPath(String(created.id)), terminal);
+      writeLine(terminal.out, `${name}: replaced by ${String(created.name)}`);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      const left = planned.length - done.length - 1;
-      throw new CommandError(
-        error.exitCode,
-        `Stopped at '${name}': ${error.message}`,
-        [
-          ...(error.hint === undefined ? [] : [error.hint]),
-          `${done.length} replaced before it, ${left} not begun. To withdraw its successor: ${shellCommand('tsigil tsigkey abort', name)}`,
-        ].join('\n'),
-        error,
-      );
+      const { exitCode, message, hint } = error;
+      const undo = `${index} replaced before it, ${planned.length - index - 1} not begun. To withdraw its successor: ${shellCommand('tsigil tsigkey abort', name)}`;
+      const hints = hint === undefined ? undo : `${hint}\n${undo}`;
+      throw new CommandError(exitCode, `Stopped at '${name}': ${message}`, hints, error);
     }
   }
 }
@@ -336,9 +280,7 @@ async function planOf(
     }
   }
   if (busy.length > 0)
-    terminal.err.write(
-      `${plainText(`Already being replaced: ${firstOf(busy, 10, String).join(', ')}`)}\n`,
-    );
+    writeLine(terminal.err, `Already being replaced: ${firstOf(busy, 10, String).join(', ')}`);
   return planned;
 }
 
@@ -349,9 +291,7 @@ type Found = Pick<Planned, 'id' | 'name'> & {
 async function namedKeys(connection: Connection, idsOrNames: readonly string[]): Promise<Found[]> {
   const found = new Map<string, Found>();
   for (const idOrName of idsOrNames) {
-    const lineage = await findLineage(connection, idOrName);
-    const { named } = lineage;
-    const key = named === undefined || named.state === 'retired' ? currentKey(lineage) : named;
+    const key = await keyToReplace(connection, idOrName, false);
     found.set(key.id, foundKey(key));
   }
   return [...found.values()];

@@ -1,77 +1,40 @@
-import type { Command, Option } from 'commander';
-import type { ResourceType } from '../../domain/model/resource.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
-import {
-  withConnectionFlags,
-  withOutputFlags,
-  withProjectFlags,
-  type ProjectFlags,
-} from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
-import { plainCell, printItem, type OutputFlags } from '../output/output.ts';
+import type { Option } from 'commander';
+import { toggle } from '../flags/flag.ts';
+import { nameFormOf } from '../flags/names.ts';
 import { referenceOptions } from '../flags/references.ts';
-import type { FlagValues } from '../flags/resource-flags.ts';
-import { columnsOf, VERBS, type ResourceCommand, type Verb } from '../flags/resource-table.ts';
+import {
+  columnsOf,
+  type FlagValues,
+  type ResourceCommand,
+  type Verb,
+} from '../flags/resource-command.ts';
 import { hideSecret } from '../flags/secret-flags.ts';
-import type { Item } from '../service/resource-requests.ts';
+import { plainCell, printItem, type OutputFlags } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
+import type { Connection } from '../service/client.ts';
+import { findPath, withoutSecrets, type Item } from '../service/resource-requests.ts';
+import { waitUntilDelivered } from './deliveries.ts';
 
-export type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
-
-const ALIASES: Readonly<Partial<Record<Verb, string>>> = {
+export const VERB_ALIASES: Readonly<Partial<Record<Verb, string>>> = {
   create: 'add',
   list: 'ls',
   delete: 'rm',
 };
 
-/** Returns the verb with this name or alias. */
-export function findVerb(word: string): Verb | undefined {
-  return VERBS.find((verb) => verb === word || ALIASES[verb] === word);
+/** Returns what all commands of a verb have. */
+export function verbOf({ type, examples }: ResourceCommand, name: Verb) {
+  const alias = VERB_ALIASES[name];
+  const isInAll = name !== 'create' && type.owner !== undefined;
+  return {
+    name,
+    aliases: alias === undefined ? [] : [alias],
+    project: isInAll ? 'all' : 'one',
+    examples: examples[name] ?? [],
+  } as const;
 }
 
-/** Adds the command of a verb, with its flags and examples. */
-export function addVerb(
-  parent: Command,
-  resource: ResourceCommand,
-  verb: Verb,
-  description: string,
-  options: readonly Option[],
-): Command {
-  const command = parent.command(verb).description(description);
-  const alias = ALIASES[verb];
-  if (alias !== undefined) command.alias(alias);
-  for (const option of options) command.addOption(option);
-  if (verb !== 'delete') withOutputFlags(command);
-  withProjectFlags(command, verb !== 'create' && resource.type.owner !== undefined);
-  return addExamples(withConnectionFlags(command), resource.examples[verb] ?? []);
-}
-
-/** Returns a request body whose name, if any, has the form that the service accepts. */
-export function withName(
-  resource: ResourceCommand,
-  body: Record<string, unknown>,
-): Record<string, unknown> {
-  const field = resource.type.unique?.field;
-  const name = field === undefined ? undefined : body[field];
-  return field === undefined || typeof name !== 'string'
-    ? body
-    : { ...body, [field]: nameOf(resource, name) };
-}
-
-/** Returns a name in the form that the service accepts. */
-export function nameOf({ toName }: ResourceCommand, name: string): string {
-  return toName?.(name) ?? name;
-}
-
-/** Prints a resource. Hides its secret unless the flags reveal it. */
-export function print(
-  terminal: Terminal,
-  type: ResourceType,
-  item: Item,
-  flags: Flags,
-  columns: readonly string[] = columnsOf(type),
-): void {
-  printItem(terminal, hideSecret(type, item, flags), columns, flags);
+export function argumentOf({ type }: ResourceCommand) {
+  return [`<${type.noun}>`, `id or name of the ${type.noun}`] as const;
 }
 
 export function referenceOptionsOf(
@@ -82,6 +45,65 @@ export function referenceOptionsOf(
   return purpose === undefined ? [] : referenceOptions(type, purpose);
 }
 
+/** Returns the flag `--wait` if the service delivers the resources to name servers. */
+export function waitFlags(
+  { isDelivered }: ResourceCommand,
+  description = 'wait up to 60 seconds until every name server has verified the key',
+) {
+  return isDelivered === true ? { wait: toggle(description) } : {};
+}
+
+/** Returns the flag `--force` if there is something that only it permits. */
+export function forceFlags({ type, forces }: ResourceCommand, verb: Verb) {
+  const operation = verb === 'set' ? 'update' : verb;
+  const own = forces?.[verb];
+  const isForbidden =
+    (operation === 'update' || operation === 'delete') &&
+    type.refusals?.[operation]?.includes('key_is_referenced') === true;
+  const parts = [
+    ...(isForbidden
+      ? [
+          'make the change even if it takes a key from a nameserver whose configuration names the key; except on PowerDNS, the nameserver then keeps a key with this name, whose secret no one knows',
+        ]
+      : []),
+    ...(own === undefined ? [] : [isForbidden ? `also ${own}` : own]),
+  ];
+  return parts.length === 0 ? {} : { force: toggle(parts.join('; ')) };
+}
+
+/** Returns a request body whose name, if any, has the form that the service accepts. */
+export function withName({ type }: ResourceCommand, body: Item): Item {
+  const field = type.unique?.field;
+  const name = field === undefined ? undefined : body[field];
+  return field === undefined || typeof name !== 'string'
+    ? body
+    : { ...body, [field]: nameFormOf(type)(name) };
+}
+
+export function pathOf(
+  connection: Connection,
+  { type }: ResourceCommand,
+  idOrName: string,
+): Promise<string> {
+  return findPath(connection, type, idOrName, nameFormOf(type));
+}
+
+/** Returns a connection whose responses omit secrets, unless the flags reveal the secrets. */
+export function readingOf(connection: Connection, { reveal }: FlagValues): Connection {
+  return reveal === true ? connection : withoutSecrets(connection);
+}
+
+/** Prints a resource. Hides its secret unless the flags reveal it. */
+export function print(
+  terminal: Terminal,
+  { type }: ResourceCommand,
+  item: Item,
+  flags: OutputFlags & FlagValues,
+  columns: readonly string[] = columnsOf(type),
+): void {
+  printItem(terminal, hideSecret(type, item, flags), columns, flags);
+}
+
 /** Prints the commands to run next, if the output is a table. Scripts use the other formats. */
 export function printNextSteps(
   { err }: Terminal,
@@ -90,9 +112,18 @@ export function printNextSteps(
   { format }: OutputFlags,
 ): void {
   if (nextSteps === undefined || (format ?? 'table') !== 'table') return;
-  err.write(
-    `Next:\n${nextSteps(item)
-      .map((step) => `  ${plainCell(step)}\n`)
-      .join('')}`,
-  );
+  const steps = nextSteps(item).map((step) => `  ${plainCell(step)}\n`);
+  err.write(`Next:\n${steps.join('')}`);
+}
+
+/** With `--wait`, waits until every name server has the resource. Throws `CommandError` otherwise. */
+export async function waitIfAsked(
+  connection: Connection,
+  { type }: ResourceCommand,
+  { id }: Item,
+  { wait }: FlagValues,
+  terminal: Terminal,
+): Promise<void> {
+  if (wait === true)
+    await waitUntilDelivered(connection, `/v2/${type.collection}/${String(id)}`, terminal);
 }

@@ -1,74 +1,57 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { LIMIT_KINDS } from '../../domain/model/caller.ts';
-import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
+import { defineCommand } from '../flags/command.ts';
+import { text, toggle } from '../flags/flag.ts';
+import { connect } from '../flags/flags.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { printItem, printList, type OutputFlags } from '../output/output.ts';
-import { plainText } from '../output/plain-text.ts';
+import { printItem, printList } from '../output/output.ts';
 import { readReplies } from '../output/prompt.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { call, type Connection } from '../service/client.ts';
+import { writeLine } from '../output/write-line.ts';
+import { call } from '../service/client.ts';
 import { checkToken, checkUrl, DEFAULTS, type ConnectionFlags } from '../service/connection.ts';
 import { readText } from '../service/input.ts';
 import { profileNamed, readProfiles, writeProfiles } from '../service/profiles.ts';
-import type { FormerFiles } from '../service/running-server.ts';
-import { addStatus } from './status.ts';
 
 const DEFAULT_PROFILE = 'default';
 
-/**
- * Adds the commands that store profiles, and the commands that describe the service and the token
- * in use.
- */
-export function addSessionCommands(
-  program: Command,
-  formerFiles: FormerFiles,
-  terminal: Terminal,
-): void {
-  addLogin(program, terminal);
-  addLogout(program, terminal);
-  addWhoami(program, terminal);
-  addStatus(program, formerFiles, terminal);
-  addProfiles(program, terminal);
-}
+const WHOAMI_PATH = '/v2/whoami';
 
-function addLogin(program: Command, terminal: Terminal): void {
-  const command = program
-    .command('login')
-    .description(
-      'check a service and a token, and store them as a profile in a file with mode 0600',
-    )
-    .summary('store the address of a service and a token')
-    .option('--url <url>', 'store this URL (default: TSIGIL_URL, or the reply to a prompt)')
-    .option('--token-file <file>', 'read the token from this file; - is standard input')
-    .option('--cacert <file>', 'trust only the CA certificates in this PEM file')
-    .option('--profile <name>', `store the profile under this name (default: ${DEFAULT_PROFILE})`)
-    .action(async (flags: ConnectionFlags) => {
-      const { environment, out } = terminal;
-      const name = flags.profile ?? (environment.TSIGIL_PROFILE || DEFAULT_PROFILE);
-      const { url, token } = await readCredentials(flags, terminal);
-      const caFile = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
-      const cacert = caFile === undefined ? undefined : resolve(caFile);
-      const stored = readProfiles(environment);
-      const profile = { url, token, ...(cacert === undefined ? {} : { cacert }) };
-      const checked = { TSIGIL_URL: url, TSIGIL_TOKEN: token };
-      const connection = await connect(
-        { ...(cacert === undefined ? {} : { cacert }) },
-        { ...terminal, environment: { ...environment, ...checked } },
-      );
-      await identify(connection);
-      const path = writeProfiles(environment, {
-        current: name,
-        profiles: { ...stored.profiles, [name]: profile },
-      });
-      out.write(`Stored the profile '${plainText(name)}' for '${url}' in ${path}\n`);
-    });
-  addExamples(command, [
+export const login = defineCommand({
+  name: 'login',
+  description: 'check a service and a token, and store them as a profile in a file with mode 0600',
+  summary: 'store the address of a service and a token',
+  flags: {
+    url: text('<url>', 'store this URL (default: TSIGIL_URL, or the reply to a prompt)'),
+    tokenFile: text('<file>', 'read the token from this file; - is standard input'),
+    cacert: text('<file>', 'trust only the CA certificates in this PEM file'),
+    profile: text('<name>', `store the profile under this name (default: ${DEFAULT_PROFILE})`),
+  },
+  isLocal: true,
+  examples: [
     'tsigil login',
     'tsigil login --profile staging --url https://dns.example.org --token-file staging.token',
-  ]);
-}
+  ],
+  async run({ flags, terminal }) {
+    const { environment } = terminal;
+    const name = flags.profile ?? (environment.TSIGIL_PROFILE || DEFAULT_PROFILE);
+    const { url, token } = await readCredentials(flags, terminal);
+    const caFile = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
+    const trusted = caFile === undefined ? {} : { cacert: resolve(caFile) };
+    const checked = { TSIGIL_URL: url, TSIGIL_TOKEN: token };
+    const connection = await connect(trusted, {
+      ...terminal,
+      environment: { ...environment, ...checked },
+    });
+    const stored = readProfiles(environment);
+    await call(connection, 'GET', WHOAMI_PATH);
+    const path = writeProfiles(environment, {
+      current: name,
+      profiles: { ...stored.profiles, [name]: { url, token, ...trusted } },
+    });
+    writeLine(terminal.out, `Stored the profile '${name}' for '${url}' in ${path}`);
+  },
+});
 
 /** Returns the URL and the token from flags and variables, or else from the replies to prompts. */
 async function readCredentials(
@@ -99,87 +82,77 @@ async function readCredentials(
   return { url: checkUrl(url), token: checkToken(replies.at(-1)?.trim() ?? '', 'The reply') };
 }
 
-function addLogout(program: Command, { environment, out }: Terminal): void {
-  const command = program
-    .command('logout', { hidden: true })
-    .description('remove a stored profile; the token stays valid until it is revoked')
-    .summary('remove a stored profile')
-    .option('--profile <name>', 'remove this profile (default: the current profile)')
-    .action(({ profile }: ConnectionFlags) => {
-      const stored = readProfiles(environment);
-      const name = profile ?? (environment.TSIGIL_PROFILE || stored.current);
-      if (name === undefined)
-        throw new CommandError(EXIT.usage, 'No profile is stored', "Run 'tsigil login' first.");
-      profileNamed(stored, name, "Run 'tsigil profile list' to list the stored profiles.");
-      const others = Object.entries(stored.profiles).filter(([other]) => other !== name);
-      const profiles = Object.fromEntries(others);
-      const current = stored.current === name ? others[0]?.[0] : stored.current;
-      writeProfiles(environment, { current, profiles });
-      out.write(`Removed the profile '${plainText(name)}'. Its token is not revoked.\n`);
-      if (current !== undefined && current !== stored.current)
-        out.write(`The current profile is now '${plainText(current)}'.\n`);
-    });
-  addExamples(command, ['tsigil logout', 'tsigil logout --profile staging']);
-}
+export const logout = defineCommand({
+  name: 'logout',
+  isHidden: true,
+  description: 'remove a stored profile; the token stays valid until it is revoked',
+  summary: 'remove a stored profile',
+  flags: { profile: text('<name>', 'remove this profile (default: the current profile)') },
+  isLocal: true,
+  examples: ['tsigil logout', 'tsigil logout --profile staging'],
+  run({ flags: { profile }, terminal: { environment, out } }) {
+    const stored = readProfiles(environment);
+    const name = profile ?? (environment.TSIGIL_PROFILE || stored.current);
+    if (name === undefined)
+      throw new CommandError(EXIT.usage, 'No profile is stored', "Run 'tsigil login' first.");
+    profileNamed(stored, name, "Run 'tsigil profile list' to list the stored profiles.");
+    const others = Object.entries(stored.profiles).filter(([other]) => other !== name);
+    const current = stored.current === name ? others[0]?.[0] : stored.current;
+    writeProfiles(environment, { current, profiles: Object.fromEntries(others) });
+    writeLine(out, `Removed the profile '${name}'. Its token is not revoked.`);
+    if (current !== undefined && current !== stored.current)
+      writeLine(out, `The current profile is now '${current}'.`);
+  },
+});
+
+export const PROFILE = {
+  name: 'profile',
+  isHidden: true,
+  description: 'list the stored profiles',
+  examples: ['tsigil profile list'],
+  commands: [
+    defineCommand({
+      name: 'list',
+      description:
+        'list the stored profiles without their tokens; the column current marks the current profile',
+      columns: ['name', 'url', 'current'],
+      isLocal: true,
+      examples: ['tsigil profile list', 'tsigil profile list -f json'],
+      run({ columns, flags, terminal }) {
+        const { current, profiles } = readProfiles(terminal.environment);
+        const rows = Object.entries(profiles).map(([name, { url }]) => ({
+          name,
+          url,
+          current: name === current,
+        }));
+        printList(terminal, rows, columns, flags);
+      },
+    }),
+  ],
+};
 
 const CALLER_COLUMNS = ['url', 'profile', 'id', 'name', 'roles', 'project_id', 'expires_at'];
 const LIMIT_COLUMNS = [...LIMIT_KINDS, 'addresses'];
-const LONG_CALLER_COLUMNS = [...CALLER_COLUMNS, ...LIMIT_COLUMNS, 'rights'];
 
-function addWhoami(program: Command, terminal: Terminal): void {
-  const command = program
-    .command('whoami')
-    .description(
-      'show the service in use, and the token with its id, name, roles, project, expiry and limits',
-    )
-    .summary('show the service and the token in use')
-    .option('--long', 'also show the rights; the formats json and yaml always contain the rights')
-    .action(async (flags: ConnectionFlags & OutputFlags & { readonly long?: boolean }) => {
-      checkColumns(flags, LONG_CALLER_COLUMNS);
-      const connection = await connect(flags, terminal);
-      const item: Readonly<Record<string, unknown>> = {
-        url: connection.url,
-        profile: connection.profile ?? null,
-        ...(await identify(connection)),
-      };
-      const isLong = flags.long === true || ['json', 'yaml'].includes(flags.format ?? '');
-      const limits = LIMIT_COLUMNS.filter((name) => (item[name] ?? null) !== null);
-      const columns = isLong ? LONG_CALLER_COLUMNS : [...CALLER_COLUMNS, ...limits];
-      printItem(terminal, item, columns, flags);
-    });
-  withConnectionFlags(withOutputFlags(command));
-  addExamples(command, [
-    'tsigil whoami',
-    'tsigil whoami --long',
-    'tsigil whoami --profile staging -f json',
-  ]);
-}
-
-/**
- * Returns the service's description of the caller. Throws `CommandError` if the token is not valid.
- */
-function identify(connection: Connection): Promise<Readonly<Record<string, unknown>>> {
-  return call(connection, 'GET', '/v2/whoami');
-}
-
-function addProfiles(program: Command, terminal: Terminal): void {
-  const parent = program
-    .command('profile', { hidden: true })
-    .description('list the stored profiles');
-  addExamples(parent, ['tsigil profile list']);
-  const list = parent
-    .command('list')
-    .description(
-      'list the stored profiles without their tokens; the column current marks the current profile',
-    )
-    .action((flags: OutputFlags) => {
-      const { current, profiles } = readProfiles(terminal.environment);
-      const rows = Object.entries(profiles).map(([name, { url }]) => ({
-        name,
-        url,
-        current: name === current,
-      }));
-      printList(terminal, rows, ['name', 'url', 'current'], flags);
-    });
-  addExamples(withOutputFlags(list), ['tsigil profile list', 'tsigil profile list -f json']);
-}
+export const whoami = defineCommand({
+  name: 'whoami',
+  description:
+    'show the service in use, and the token with its id, name, roles, project, expiry and limits',
+  summary: 'show the service and the token in use',
+  flags: {
+    long: toggle('also show the rights; the formats json and yaml always contain the rights'),
+  },
+  columns: [...CALLER_COLUMNS, ...LIMIT_COLUMNS, 'rights'],
+  examples: ['tsigil whoami', 'tsigil whoami --long', 'tsigil whoami --profile staging -f json'],
+  async run({ columns, connect, flags, terminal }) {
+    const { url, profile = null, ...connection } = await connect();
+    const item: Readonly<Record<string, unknown>> = {
+      url,
+      profile,
+      ...(await call({ ...connection, url }, 'GET', WHOAMI_PATH)),
+    };
+    const isLong = flags.long === true || ['json', 'yaml'].includes(flags.format ?? '');
+    const limits = LIMIT_COLUMNS.filter((name) => (item[name] ?? null) !== null);
+    printItem(terminal, item, isLong ? columns : [...CALLER_COLUMNS, ...limits], flags);
+  },
+});

@@ -1,17 +1,14 @@
-import { Option, type Command } from 'commander';
 import { STATUS_RESPONSE, type Status } from '../../domain/actions/status.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
-import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
+import { defineCommand } from '../flags/command.ts';
+import { configFile } from '../flags/flag.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainCell, printItem, printList, type OutputFlags } from '../output/output.ts';
 import { wrap } from '../output/table.ts';
 import { bold, coloured, marked, textStyleOf, type Terminal } from '../output/terminal.ts';
 import { callFor } from '../service/client.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
 import { ageOf } from '../service/key-states.ts';
-import type { FormerFiles } from '../service/running-server.ts';
 
 const COLUMNS = [
   'url',
@@ -27,45 +24,37 @@ const COLUMNS = [
   'former_files',
 ];
 
-type StatusFlags = ConnectionFlags & OutputFlags & { readonly config?: string };
-
 /** What the service reports, and what only this machine knows. */
 interface Shown extends Status {
   readonly url: string;
   readonly former_files: readonly string[];
 }
 
-export function addStatus(program: Command, formerFiles: FormerFiles, terminal: Terminal): void {
-  const command = program
-    .command('status')
-    .description(
-      'show the name servers, keys, tokens, secrets, backups and zones at a glance; exit with 1 if something needs a person',
-    )
-    .summary('show what needs a person')
-    .addOption(
-      new Option(
-        '--config <file>',
-        'also show the files that an adoption has left beside those of the name servers in this configuration file of the service or of the agent on this host',
-      ).env('TSIGIL_CONFIG'),
-    )
-    .action(async (flags: StatusFlags) => {
-      checkColumns(flags, COLUMNS);
-      const connection = await connect(flags, terminal);
-      const { url } = connection;
-      const status = await callFor(STATUS_RESPONSE, connection, 'GET', '/v2/status');
-      const shown = {
-        ...status,
-        url,
-        former_files: await formerFiles(flags.config).catch(() => []),
-      };
-      const isTable = (flags.format ?? 'table') === 'table' && flags.column === undefined;
-      if (isTable) print(shown, flags, terminal);
-      else printItem(terminal, shown, COLUMNS, flags);
-      conclude(status);
-    });
-  withConnectionFlags(withOutputFlags(command));
-  addExamples(command, ['tsigil status', 'tsigil status -f json']);
-}
+export const status = defineCommand({
+  name: 'status',
+  description:
+    'show the name servers, keys, tokens, secrets, backups and zones at a glance; exit with 1 if something needs a person',
+  summary: 'show what needs a person',
+  flags: {
+    config: configFile(
+      'also show the files that an adoption has left beside those of the name servers in this configuration file of the service or of the agent on this host',
+    ),
+  },
+  columns: COLUMNS,
+  examples: ['tsigil status', 'tsigil status -f json'],
+  async run({ columns, connect, flags, local, terminal }) {
+    const connection = await connect();
+    const reported = await callFor(STATUS_RESPONSE, connection, 'GET', '/v2/status');
+    const files = await local()
+      .then(({ formerFiles }) => formerFiles(flags.config))
+      .catch(() => []);
+    const shown = { ...reported, url: connection.url, former_files: files };
+    const isTable = (flags.format ?? 'table') === 'table' && flags.column === undefined;
+    if (isTable) print(shown, flags, terminal);
+    else printItem(terminal, shown, columns, flags);
+    conclude(reported);
+  },
+});
 
 /** A part of the service, and what is known about it. Null if the token may not see it. */
 interface Section {

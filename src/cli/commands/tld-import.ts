@@ -1,14 +1,8 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Connection } from '../service/client.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
-import {
-  declareDestructive,
-  type Confirm,
-  type ConfirmationFlags,
-} from '../output/confirmation.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { connect, withConnectionFlags } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
+import { defineCommand } from '../flags/command.ts';
+import { choice, defaulting, parsed, toggle } from '../flags/flag.ts';
 import { createReport, quote, type Report } from '../output/import-report.ts';
 import { startProgress } from '../output/progress.ts';
 import { readText } from '../service/input.ts';
@@ -20,85 +14,50 @@ import {
   type BulkFlags,
 } from '../imports/tld-bulk.ts';
 import { SECTIONS, WILDCARD_CHOICES } from '../../domain/tld-lists/public-suffix.ts';
-import {
-  detectFormat,
-  LIST_FORMATS,
-  readTldList,
-  type ListFormat,
-  type ListOptions,
-} from '../../domain/tld-lists/read-list.ts';
+import { detectFormat, LIST_FORMATS, readTldList } from '../../domain/tld-lists/read-list.ts';
 import type { TldList } from '../../domain/tld-lists/list.ts';
-
-type Flags = ConnectionFlags &
-  ConfirmationFlags &
-  ListOptions & {
-    readonly format?: ListFormat;
-    readonly dryRun?: boolean;
-    readonly replace?: boolean;
-    readonly allOrNothing?: boolean;
-  };
 
 const COUNTED = ['added', 'unchanged', 'updated', 'removed', 'refused'] as const;
 
 interface Import {
   readonly connection: Connection;
   readonly list: TldList;
-  readonly flags: Flags;
+  readonly flags: { readonly dryRun?: true; readonly replace?: true; readonly allOrNothing?: true };
   readonly terminal: Terminal;
-  readonly confirm: Confirm;
+  confirm(question: string): Promise<void>;
 }
 
-export function addTldImport(parent: Command, terminal: Terminal): void {
-  const command = parent
-    .command('import')
-    .description(
-      "create top-level domains from a list: Designate's CSV, the output of a client, IANA's list, the Public Suffix List, or one name per line",
-    )
-    .argument('<file>', 'file to read, or - for standard input')
-    .addOption(
-      new Option('--format <format>', 'read the list in this format (default: detected)').choices(
-        LIST_FORMATS,
-      ),
-    )
-    .addOption(
-      new Option('--delimiter <character>', 'split CSV lines at this character')
-        .default(',')
-        .argParser(readDelimiter),
-    )
-    .addOption(
-      new Option('--section <section>', 'import this part of the Public Suffix List')
-        .choices(SECTIONS)
-        .default('icann'),
-    )
-    .addOption(
-      new Option(
-        '--wildcards <choice>',
+export const tldImport = defineCommand({
+  name: 'import',
+  description:
+    "create top-level domains from a list: Designate's CSV, the output of a client, IANA's list, the Public Suffix List, or one name per line",
+  argument: ['<file>', 'file to read, or - for standard input'],
+  flags: {
+    format: choice('<format>', LIST_FORMATS, 'read the list in this format (default: detected)'),
+    delimiter: defaulting(
+      parsed('<character>', 'split CSV lines at this character', readDelimiter),
+      ',',
+    ),
+    section: defaulting(
+      choice('<section>', SECTIONS, 'import this part of the Public Suffix List'),
+      'icann',
+    ),
+    wildcards: defaulting(
+      choice(
+        '<choice>',
+        WILDCARD_CHOICES,
         'import a rule such as *.ck as its parent ck, skip the rule, or refuse the rule',
-      )
-        .choices(WILDCARD_CHOICES)
-        .default('parent'),
-    )
-    .option('--dry-run', 'show the changes without making them')
-    .option('--all-or-nothing', 'change nothing if a line is refused')
-    .option(
-      '--replace',
+      ),
+      'parent',
+    ),
+    dryRun: toggle('show the changes without making them'),
+    allOrNothing: toggle('change nothing if a line is refused'),
+    replace: toggle(
       'replace all entries with this list; show the changes and ask for confirmation first',
-    );
-  const confirm = declareDestructive(command, 'when --replace changes an entry');
-  command.action(async (file: string, flags: Flags) => {
-    const text = await readText(file, terminal);
-    const format = flags.format ?? detectFormat(text, flags.delimiter);
-    const list = readTldList(text, format, flags);
-    const more = list.leftOut === 0 ? '' : `, ${list.leftOut} lines skipped`;
-    const header = list.hasHeader === true ? ' with a header' : '';
-    terminal.out.write(`Read as ${format}${header}: ${countOf(list)} entries${more}\n`);
-    if (countOf(list) === 0) throw new CommandError(EXIT.refused, `'${file}' contains no entries`);
-    const work = { connection: await connect(flags, terminal), list, flags, terminal, confirm };
-    await (flags.replace === true || flags.allOrNothing === true
-      ? importTogether(work)
-      : importEach(work));
-  });
-  addExamples(withConnectionFlags(command), [
+    ),
+  },
+  asks: 'when --replace changes an entry',
+  examples: [
     'tsigil tld import tlds-alpha-by-domain.txt',
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
     'openstack tld list -f csv | tsigil tld import -',
@@ -107,8 +66,21 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
       purpose: 'show the changes and ask for confirmation',
     },
     "printf 'com\\nco.uk\\n' | tsigil tld import -",
-  ]);
-}
+  ],
+  async run({ argument: file, confirm, connect, flags, terminal }) {
+    const listed = await readText(file, terminal);
+    const format = flags.format ?? detectFormat(listed, flags.delimiter);
+    const list = readTldList(listed, format, flags);
+    const more = list.leftOut === 0 ? '' : `, ${list.leftOut} lines skipped`;
+    const header = list.hasHeader === true ? ' with a header' : '';
+    terminal.out.write(`Read as ${format}${header}: ${countOf(list)} entries${more}\n`);
+    if (countOf(list) === 0) throw new CommandError(EXIT.refused, `'${file}' contains no entries`);
+    const work = { connection: await connect(), list, flags, terminal, confirm };
+    await (flags.replace === true || flags.allOrNothing === true
+      ? importTogether(work)
+      : importEach(work));
+  },
+});
 
 /** Imports the valid entries of a list in batches, and reports the invalid entries. */
 async function importEach({ connection, list, flags, terminal }: Import): Promise<void> {
@@ -182,8 +154,7 @@ async function importTogether(work: Import): Promise<void> {
   }
   const planned = await applyTogether(work, true);
   terminal.out.write(planned.changes());
-  if (planned.changes() !== '')
-    await confirm(`${planned.summary(COUNTED)}. Continue?`, flags, terminal);
+  if (planned.changes() !== '') await confirm(`${planned.summary(COUNTED)}. Continue?`);
   print(terminal, await applyTogether(work, false), false);
 }
 

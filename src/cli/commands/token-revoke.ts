@@ -1,55 +1,38 @@
-import type { Command } from 'commander';
 import { ADMIN } from '../../domain/model/caller.ts';
 import { normaliseUuid } from '../../domain/model/field.ts';
-import { call, callWithHeaders, type Connection } from '../service/client.ts';
-import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
+import { defineCommand } from '../flags/command.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { connect, withConnectionFlags } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
-import { plainText } from '../output/plain-text.ts';
+import { writeLine } from '../output/write-line.ts';
+import { call, callWithHeaders, type Connection } from '../service/client.ts';
 import { itemsOf, nextPath, type Item } from '../service/resource-requests.ts';
-import type { Terminal } from '../output/terminal.ts';
 
-/**
- * Adds `revoke` to the commands for tokens, with the alias `delete`. The command asks for
- * confirmation before a revocation that can lock out the operator.
- */
-export function addTokenRevoke(parent: Command, terminal: Terminal): void {
-  const command = parent
-    .command('revoke')
-    .aliases(['delete', 'rm'])
-    .description('revoke tokens; the service then rejects requests with these tokens')
-    .argument('<token...>', 'ids or names of the tokens');
-  const confirm = declareDestructive(
-    command,
-    'when the command revokes the token in use or the last administrator token',
-  );
-  command.action(async (idsOrNames: string[], flags: ConnectionFlags & ConfirmationFlags) => {
+/** Asks for confirmation before a revocation that can lock out the operator. */
+export const tokenRevoke = defineCommand({
+  name: 'revoke',
+  aliases: ['delete', 'rm'],
+  description: 'revoke tokens; the service then rejects requests with these tokens',
+  argument: ['<token...>', 'ids or names of the tokens'],
+  asks: 'when the command revokes the token in use or the last administrator token',
+  examples: ['tsigil token revoke reporting ci'],
+  async run({ argument: idsOrNames, confirm, connect, terminal }) {
     const pattern = idsOrNames.find((idOrName) => idOrName.includes('*'));
     if (pattern !== undefined)
       throw new CommandError(
         EXIT.usage,
         `Invalid token name '${pattern}'. Use an id or a complete name.`,
       );
-    const connection = await connect(flags, terminal);
+    const connection = await connect();
     const list = await listTokens(connection);
     const tokens = await findTokens(connection, idsOrNames, list);
     const warnings = revocationWarnings(tokens, list, terminal.now());
-    if (warnings.length > 0)
-      await confirm(
-        `Revoke ${tokens.length === 1 ? 'the token' : `${tokens.length} tokens`}?`,
-        flags,
-        terminal,
-        warnings.join(' '),
-      );
+    const what = tokens.length === 1 ? 'the token' : `${tokens.length} tokens`;
+    if (warnings.length > 0) await confirm(`Revoke ${what}?`, warnings.join(' '));
     for (const { id, name } of tokens) {
       await call(connection, 'DELETE', `/v2/tokens/${String(id)}`);
-      terminal.out.write(`${plainText(`Revoked token '${String(name)}' (id ${String(id)}).`)}\n`);
+      writeLine(terminal.out, `Revoked token '${String(name)}' (id ${String(id)}).`);
     }
-  });
-  addExamples(withConnectionFlags(command), ['tsigil token revoke reporting ci']);
-}
+  },
+});
 
 /** All tokens, and the id of the token that this command uses, if the service returns this id. */
 interface TokenList {

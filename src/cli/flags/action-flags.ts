@@ -1,27 +1,34 @@
-import type { Command } from 'commander';
+import type { Option } from 'commander';
 import type { ActionBody } from '../../domain/actions/action.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { memberOption, phrase, readValue } from './resource-flags.ts';
 import type { FieldFlag } from './token-flags.ts';
 
 /** The arguments and flags that are not derived from their members, by member. */
-type OwnFlags = Readonly<Record<string, Pick<FieldFlag, 'flag' | 'description'>>>;
+export type OwnFlags = Readonly<Record<string, FieldFlag>>;
 
-/**
- * Adds the body of an action to its command: an argument for each required member, and a flag for
- * each other member.
- */
-export function withBody(command: Command, { kind }: ActionBody, own: OwnFlags = {}): Command {
+/** Returns an argument for each required member of a body, with its description. */
+export function argumentsOfBody({ kind }: ActionBody, own: OwnFlags = {}): [string, string][] {
   const { properties = {}, required = [] } = kind.schema;
-  for (const [name, schema] of Object.entries(properties)) {
-    const {
-      flag = `<${name.replaceAll('_', '-')}>`,
-      description = phrase(schema.description ?? ''),
-    } = own[name] ?? {};
-    if (required.includes(name)) command.argument(flag, description);
-    else command.addOption(memberOption(name, schema, schema.description, own[name]));
-  }
-  return command;
+  return required.map((name) => {
+    const { flag = `<${name.replaceAll('_', '-')}>`, description } = own[name] ?? {};
+    return [flag, description ?? phrase(properties[name]?.description ?? '')];
+  });
+}
+
+/** Returns a flag for each optional member of a body, by member. */
+export function optionsOfBody(
+  { kind }: ActionBody,
+  own: OwnFlags = {},
+): Readonly<Record<string, Option>> {
+  const { properties = {}, required = [] } = kind.schema;
+  const members = Object.entries(properties).filter(([name]) => !required.includes(name));
+  return Object.fromEntries(
+    members.map(([name, schema]) => [
+      name,
+      memberOption(name, schema, schema.description, own[name]),
+    ]),
+  );
 }
 
 /**

@@ -5,6 +5,7 @@ import { CommandError, EXIT } from '../output/command-error.ts';
 import { FORMATS, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
+import { collect } from './flag.ts';
 
 export interface ProjectFlags {
   readonly allProjects?: boolean;
@@ -83,10 +84,10 @@ export function withOutputFlags(command: Command): Command {
 }
 
 export async function connect(
-  flags: ConnectionFlags & ProjectFlags,
+  flags: ConnectionFlags & ProjectFlags & { readonly force?: true },
   { environment, err, findService }: Terminal,
 ): Promise<Connection> {
-  const { allProjects, sudoProjectId } = flags;
+  const { allProjects, sudoProjectId, force } = flags;
   if (sudoProjectId !== undefined && !/^[\x21-\x7e]+$/.test(sudoProjectId)) {
     throw new CommandError(
       EXIT.usage,
@@ -99,8 +100,14 @@ export async function connect(
     headers: {
       ...(allProjects === true ? { 'x-auth-all-projects': 'true' } : {}),
       ...(sudoProjectId === undefined ? {} : { 'x-auth-sudo-project-id': sudoProjectId }),
+      ...(force === true ? { 'tsigil-force': 'true' } : {}),
     },
   };
+}
+
+/** Returns whether the output is for a program that gets the whole response. */
+export function isWhole({ format, column }: OutputFlags): boolean {
+  return (format === 'json' || format === 'yaml') && column === undefined;
 }
 
 /**
@@ -115,11 +122,6 @@ export function checkColumns({ column = [] }: OutputFlags, columns: readonly str
       EXIT.usage,
       `Unknown column '${unknown.join("', '")}'. Use one of: ${columns.join(', ')}.`,
     );
-}
-
-export function collect(value: string, earlier: string[] | undefined): string[] {
-  if (value === '') throw new InvalidArgumentError('It must not be empty.');
-  return [...(earlier ?? []), value];
 }
 
 export function readLimit(text: string): number {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import { commonGrants, grantsIn, type Grant } from '../../domain/resources/grants.ts';
 import { pool } from '../../domain/resources/pool.ts';
@@ -8,48 +8,49 @@ import { zone } from '../../domain/resources/zone.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { call, type Connection } from '../service/client.ts';
 import { listIn, readEverywhere } from '../service/resource-requests.ts';
-import { collect } from './flags.ts';
+import { collect, parsed, text, texts, toggle } from './flag.ts';
 import { referredId } from './references.ts';
-import type { FlagValues } from './resource-flags.ts';
+import type { FlagValues } from './resource-command.ts';
 
-/** The flags that say what a key may do, and in which zones. `about` begins their descriptions. */
-export function grantOptions(zoneDescription: string): Option[] {
-  const right = new Option(
-    '--right <right>',
-    'let the key do only this: transfer or update; repeat the flag for both',
-  );
-  right.argChoices = [...RIGHTS];
-  return [
-    new Option('--zone <zone>', zoneDescription).argParser(collect),
-    right.argParser(readRight),
-    new Option('--none', 'let the key open nothing, such as a key that only requests').conflicts(
-      'right',
-    ),
-  ];
+/** The flags that say what a key may do, and in which zones. */
+export function grantFlags(zoneDescription: string, excluded: readonly string[] = []) {
+  return {
+    zone: texts('<zone>', zoneDescription, { conflicts: excluded }),
+    right: {
+      ...parsed(
+        '<right>',
+        'let the key do only this: transfer or update; repeat the flag for both',
+        readRight,
+      ),
+      choices: RIGHTS,
+    },
+    none: toggle('let the key open nothing, such as a key that only requests', {
+      conflicts: ['right'],
+    }),
+  };
 }
 
-function readRight(text: string, earlier: string[] | undefined): string[] {
-  if (!RIGHTS.some((right) => right === text))
+function readRight(right: string, earlier: readonly string[] | undefined): readonly string[] {
+  if (!RIGHTS.some((each) => each === right))
     throw new InvalidArgumentError(`Use one of: ${RIGHTS.join(', ')}.`);
-  return collect(text, earlier);
+  return collect(right, earlier);
 }
+
+const STATED_SCOPE = ['scope', 'resourceId'];
 
 /** The flags that say where a new key works. */
-export function placeOptions(): Option[] {
-  const others = ['scope', 'resourceId'];
-  const flags = [
-    new Option('--pool <pool>', 'apply the key to every zone of this pool (name or id)'),
-    ...grantOptions(
-      'apply the key to this zone (name or id); beside --pool, or repeated, only to these zones of the pool',
-    ),
-  ];
-  return flags.map((option) =>
-    ['pool', 'zone'].includes(option.attributeName()) ? option.conflicts(others) : option,
-  );
-}
+export const PLACE_FLAGS = {
+  pool: text('<pool>', 'apply the key to every zone of this pool (name or id)', {
+    conflicts: STATED_SCOPE,
+  }),
+  ...grantFlags(
+    'apply the key to this zone (name or id); beside --pool, or repeated, only to these zones of the pool',
+    STATED_SCOPE,
+  ),
+};
 
 /**
- * Returns the members of a new key that the flags of `placeOptions` set. One `--zone` without
+ * Returns the members of a new key that the flags of `PLACE_FLAGS` set. One `--zone` without
  * `--pool` is the scope of the key. Throws `CommandError`.
  */
 export async function readPlace(

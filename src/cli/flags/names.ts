@@ -1,3 +1,6 @@
+import type { ResourceType } from '../../domain/model/resource.ts';
+import { tld } from '../../domain/resources/tld.ts';
+import { zone } from '../../domain/resources/zone.ts';
 import { toAsciiName } from '../../domain/text/dns-name.ts';
 
 /**
@@ -15,4 +18,17 @@ export function asciiName(name: string): string {
 export function absoluteAsciiName(name: string): string {
   const ascii = asciiName(name);
   return ascii === '' || ascii.endsWith('.') ? ascii : `${ascii}.`;
+}
+
+const NAME_FORMS: ReadonlyMap<ResourceType, (name: string) => string> = new Map<
+  ResourceType,
+  (name: string) => string
+>([
+  [tld, asciiName],
+  [zone, absoluteAsciiName],
+]);
+
+/** Returns what turns the names of a type into the form that the service accepts. */
+export function nameFormOf(type: ResourceType): (name: string) => string {
+  return NAME_FORMS.get(type) ?? ((name) => name);
 }

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
 import type { Reference, ResourceType } from '../../domain/model/resource.ts';
-import { zone } from '../../domain/resources/zone.ts';
 import type { Connection } from '../service/client.ts';
 import { findId, readEverywhere } from '../service/resource-requests.ts';
-import { absoluteAsciiName } from './names.ts';
+import { dashed } from './flag.ts';
+import { nameFormOf } from './names.ts';
 
 /**
  * Returns the flags that name other resources: `--pool default` instead of `--resource-id ID`.
@@ -83,12 +83,6 @@ export async function referredId(
   type: ResourceType,
   text: string,
 ): Promise<string> {
-  const toName = type === zone ? absoluteAsciiName : undefined;
-  return type.owner === undefined
-    ? findId(connection, type, text, toName)
-    : readEverywhere(connection, (from) => findId(from, type, text, toName));
-}
-
-function dashed(name: string): string {
-  return name.replaceAll('_', '-');
+  const find = (from: Connection) => findId(from, type, text, nameFormOf(type));
+  return type.owner === undefined ? find(connection) : readEverywhere(connection, find);
 }

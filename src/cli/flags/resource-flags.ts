@@ -3,13 +3,11 @@ import type { Field, JsonSchema } from '../../domain/model/field.ts';
 import { givenFields, sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { COMMON_SORT_KEYS } from '../../domain/model/settings.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { collect } from './flags.ts';
-import type { ResourceCommand } from './resource-table.ts';
+import { collect, dashed } from './flag.ts';
+import { nameFormOf } from './names.ts';
+import type { FlagValues, ResourceCommand } from './resource-command.ts';
 import { readPastTime } from './time.ts';
 import type { FieldFlag } from './token-flags.ts';
-
-/** The values of flags as commander returns them, by name in camel case. */
-export type FlagValues = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the fields of `type` that have a flag, in order. Secrets have other flags, and some
@@ -134,7 +132,7 @@ export function readFilters(
   flags: FlagValues,
   now: number,
 ): [name: string, value: string][] {
-  const { type, toName = (name: string) => name } = resource;
+  const { type } = resource;
   const times = Object.entries(type.timeFilters ?? {}).flatMap(
     ([name, { flag }]): [string, string][] => {
       const given = flags[new Option(flag).attributeName()];
@@ -145,7 +143,9 @@ export function readFilters(
     (name): [string, string][] => {
       const given = flags[attributeOf(resource, name)];
       if (typeof given !== 'string' && typeof given !== 'boolean') return [];
-      return [[name, name === type.unique?.field ? toName(String(given)) : String(given)]];
+      return [
+        [name, name === type.unique?.field ? nameFormOf(type)(String(given)) : String(given)],
+      ];
     },
   );
   return [...times, ...others];
@@ -177,10 +177,6 @@ export function readSort(
     ['sort_key', key],
     ['sort_dir', direction],
   ];
-}
-
-function dashed(name: string): string {
-  return name.replaceAll('_', '-');
 }
 
 /** Returns the flag of a field or filter, without its value. */

@@ -3,7 +3,7 @@ import { givenFields, type ResourceType } from '../../domain/model/resource.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
 import { assertSecrets } from '../service/resource-requests.ts';
-import type { FlagValues } from './resource-flags.ts';
+import type { FlagValues } from './resource-command.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 const HIDDEN = '(hidden)';

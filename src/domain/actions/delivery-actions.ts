@@ -8,13 +8,14 @@ import {
   NAME_SERVER_CHECK,
   REMOVING,
   REMOVING_EXAMPLE,
+  REQUESTED,
   RESUMED,
   type ShownDeliveries,
 } from '../delivery/responses.ts';
 import { deliveriesFor, deliveriesOf } from '../delivery/status.ts';
 import type { Caller, Limits } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
-import { boolean, integer } from '../model/field.ts';
+import { integer } from '../model/field.ts';
 import { described, responseObject } from '../model/object.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
 import { getResource, updateResource } from '../operations/collection.ts';
@@ -119,7 +120,7 @@ export const DELIVERY_ACTIONS = [
     type: nameServer,
     body: RECONCILE_BODY,
     response: {
-      kind: responseObject({ requested: described(boolean(), 'Always true.') }),
+      kind: REQUESTED,
       schemaName: 'ReconcileResult',
       description: 'The next pass starts at once.',
       examples: { usual: { summary: 'The next pass starts at once.', value: { requested: true } } },
@@ -175,7 +176,7 @@ export const DELIVERY_ACTIONS = [
     errors: ['bad_request', 'key_is_referenced'],
     body: KEY_REMOVAL_BODY,
     response: {
-      kind: responseObject({ requested: described(boolean(), 'Always true.') }),
+      kind: REQUESTED,
       schemaName: 'KeyRemovalResult',
       description: 'The next pass removes the key.',
       examples: { usual: { summary: 'The next pass removes it.', value: { requested: true } } },

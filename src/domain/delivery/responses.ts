@@ -113,6 +113,10 @@ export const NAME_SERVER_CHECK = responseObject({
 
 export type ShownRequirement = ValueOf<typeof NAME_SERVER_CHECK>['requirements'][number];
 
+export const REQUESTED = responseObject({
+  requested: described(boolean(), 'Always true.'),
+});
+
 export const RESUMED = responseObject({
   resumed: described(list(anyText()), 'The names of the NameServers that were held.'),
 });

@@ -1,97 +1,48 @@
-import { Option, type Command } from 'commander';
 import { ENTRY_COLUMNS, type AuditRecord } from '../../../domain/audit/record.ts';
 import { isObject } from '../../../domain/model/field.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
 import { GRANT_RIGHT } from '../../../domain/resources/limits.ts';
-import {
-  checkColumns,
-  connect,
-  readLimit,
-  withConnectionFlags,
-  withOutputFlags,
-} from '../../flags/flags.ts';
-import { addExamples } from '../../flags/help.ts';
+import { defineCommand } from '../../flags/command.ts';
+import { parsed, toggle } from '../../flags/flag.ts';
+import { readLimit } from '../../flags/flags.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { plainCell, printList, type OutputFlags } from '../../output/output.ts';
 import { plainText } from '../../output/plain-text.ts';
-import type { Terminal } from '../../output/terminal.ts';
-import { addExport } from './audit-export.ts';
-import { recordParameters, withRecordFlags, type RecordFlags } from './audit-flags.ts';
+import type { Connection } from '../../service/client.ts';
+import { auditExport } from './audit-export.ts';
+import { RECORD_FLAGS, recordParameters } from './audit-flags.ts';
 import { followRecords } from './audit-follow.ts';
-import { getRecords } from './audit-requests.ts';
-import { addVerify } from './audit-verify.ts';
+import { getRecords, type Parameters } from './audit-requests.ts';
+import { auditVerify } from './audit-verify.ts';
 
 const SUMMARY_COLUMNS = ['time', 'actor', 'action', 'resource', 'outcome', 'changes'] as const;
 
 const COLUMNS = ['seq', 'batch', ...ENTRY_COLUMNS];
 const DEFAULT_COUNT = 100;
 
-type ListFlags = RecordFlags &
-  OutputFlags & { readonly limit?: number; readonly long?: boolean; readonly follow?: boolean };
-
-export function addAuditCommands(program: Command, terminal: Terminal): void {
-  const parent = program
-    .command('audit')
-    .description('read and verify the audit trail: who changed what, and who read secrets');
-  addList(parent, terminal);
-  addExport(parent, terminal);
-  addVerify(parent, terminal);
-  parent.summary('list, export and verify the audit trail');
-  addExamples(parent, [
-    'tsigil audit list --after 1h',
-    'tsigil audit export -o audit.jsonl',
-    'tsigil audit verify',
-  ]);
+interface ListFlags extends OutputFlags {
+  readonly limit?: number;
+  readonly before?: string;
 }
 
-function addList(parent: Command, terminal: Terminal): void {
-  const command = parent
-    .command('list')
-    .alias('ls')
-    .description('list the newest audit records, in the order of time')
-    .addOption(
-      new Option(
-        '--limit <number>',
-        `list at most this number of records (default: ${DEFAULT_COUNT})`,
-      ).argParser(readLimit),
-    )
-    .option('--long', 'list all columns, including ids and changes')
-    .option(
-      '--follow',
+const auditList = defineCommand({
+  name: 'list',
+  aliases: ['ls'],
+  description: 'list the newest audit records, in the order of time',
+  flags: {
+    limit: parsed(
+      '<number>',
+      `list at most this number of records (default: ${DEFAULT_COUNT})`,
+      readLimit,
+    ),
+    long: toggle('list all columns, including ids and changes'),
+    follow: toggle(
       'print new records until Ctrl-C, about 1 s after each change, the oldest first; with --after, older records first',
-    );
-  withRecordFlags(command);
-  withConnectionFlags(withOutputFlags(command)).action(async (flags: ListFlags) => {
-    checkColumns(flags, [...SUMMARY_COLUMNS, ...COLUMNS]);
-    const { limit = DEFAULT_COUNT, long = false, format } = flags;
-    const wanted = recordParameters(flags, terminal.now());
-    if (flags.follow === true) {
-      assertFollowable(flags);
-      const print = (record: AuditRecord) =>
-        void terminal.out.write(`${lineOf(record, long, flags)}\n`);
-      await followRecords(await connect(flags, terminal), wanted, print, terminal);
-      return;
-    }
-    const connection = await connect(flags, terminal);
-    const records: AuditRecord[] = [];
-    for (let marker: string | undefined = ''; marker !== undefined && records.length < limit;) {
-      const page = await getRecords(connection, [
-        ...wanted,
-        ['limit', String(Math.min(limit - records.length, MAX_LIMIT))],
-        ...(marker === '' ? [] : [['marker', marker] as const]),
-      ]);
-      records.push(...page.records);
-      marker = page.next;
-    }
-    records.sort((one, other) => {
-      if (one.at === other.at) return one.seq - other.seq;
-      return one.at < other.at ? -1 : 1;
-    });
-    const isTable = (format === undefined || format === 'table') && !long;
-    const rows = records.map((record) => ({ ...record, ...summaryOf(record) }));
-    printList(terminal, rows, isTable ? SUMMARY_COLUMNS : COLUMNS, flags);
-  });
-  addExamples(command, [
+    ),
+    ...RECORD_FLAGS,
+  },
+  columns: [...SUMMARY_COLUMNS, ...COLUMNS],
+  examples: [
     'tsigil audit list',
     'tsigil audit list --after 1h --action "tsigkeys:*"',
     { command: 'tsigil audit list --key transfer-key', purpose: 'list what happened to a key' },
@@ -101,7 +52,56 @@ function addList(parent: Command, terminal: Terminal): void {
       command: 'tsigil audit list --follow --after 1h -f json',
       purpose: 'print the records of the last hour, then new records, as JSON lines',
     },
-  ]);
+  ],
+  async run({ connect, flags, terminal }) {
+    const { limit = DEFAULT_COUNT, long = false, format } = flags;
+    const wanted = recordParameters(flags, terminal.now());
+    if (flags.follow === true) {
+      assertFollowable(flags);
+      const print = (record: AuditRecord) =>
+        void terminal.out.write(`${lineOf(record, long, flags)}\n`);
+      await followRecords(await connect(), wanted, print, terminal);
+      return;
+    }
+    const records = await newestRecords(await connect(), wanted, limit);
+    const isTable = (format === undefined || format === 'table') && !long;
+    const rows = records.map((record) => ({ ...record, ...summaryOf(record) }));
+    printList(terminal, rows, isTable ? SUMMARY_COLUMNS : COLUMNS, flags);
+  },
+});
+
+export const AUDIT = {
+  name: 'audit',
+  description: 'read and verify the audit trail: who changed what, and who read secrets',
+  summary: 'list, export and verify the audit trail',
+  examples: [
+    'tsigil audit list --after 1h',
+    'tsigil audit export -o audit.jsonl',
+    'tsigil audit verify',
+  ],
+  commands: [auditList, auditExport, auditVerify],
+};
+
+/** Returns the newest records, in the order of time. */
+async function newestRecords(
+  connection: Connection,
+  wanted: Parameters,
+  limit: number,
+): Promise<AuditRecord[]> {
+  const records: AuditRecord[] = [];
+  for (let marker: string | undefined = ''; marker !== undefined && records.length < limit;) {
+    const page = await getRecords(connection, [
+      ...wanted,
+      ['limit', String(Math.min(limit - records.length, MAX_LIMIT))],
+      ...(marker === '' ? [] : [['marker', marker] as const]),
+    ]);
+    records.push(...page.records);
+    marker = page.next;
+  }
+  return records.toSorted((one, other) => {
+    if (one.at === other.at) return one.seq - other.seq;
+    return one.at < other.at ? -1 : 1;
+  });
 }
 
 /** Throws `CommandError` for flags that make no sense for a list without an end. */

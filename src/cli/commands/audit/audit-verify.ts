@@ -1,17 +1,15 @@
-import type { Command } from 'commander';
 import { TRAIL_EVENTS, type TrailEvent } from '../../../domain/audit/chain.ts';
 import type { TrailProblem, TrailVerification } from '../../../domain/audit/trail.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
 import { firstOf } from '../../../domain/text/first-of.ts';
 import { VERIFICATION } from '../../../domain/operations/audit-responses.ts';
-import { connect, withConnectionFlags } from '../../flags/flags.ts';
-import { addExamples } from '../../flags/help.ts';
+import { defineCommand } from '../../flags/command.ts';
+import { text } from '../../flags/flag.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { startProgress } from '../../output/progress.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { callForLines, type Connection } from '../../service/client.ts';
-import type { ConnectionFlags } from '../../service/connection.ts';
 import { getBatches, getLastBatch } from './audit-requests.ts';
 import { readCheckpoints, type Checkpoints } from './checkpoints.ts';
 
@@ -26,37 +24,32 @@ interface Compared {
 
 const MAX_PRINTED = 20;
 
-export function addVerify(parent: Command, terminal: Terminal): void {
-  const command = parent
-    .command('verify')
-    .description(
-      'check that no audit record was changed, deleted or inserted; exit with 1 if the check fails, and with 5 if something could not be checked',
-    )
-    .option(
-      '--checkpoints <file>',
+export const auditVerify = defineCommand({
+  name: 'verify',
+  description:
+    'check that no audit record was changed, deleted or inserted; exit with 1 if the check fails, and with 5 if something could not be checked',
+  flags: {
+    checkpoints: text(
+      '<file>',
       'compare batches with the checkpoints in this file: a log file of the service, or lines with a batch number and a hash',
-    );
-  withConnectionFlags(command).action(
-    async (flags: ConnectionFlags & { readonly checkpoints?: string }) => {
-      const { checkpoints: file } = flags;
-      const checkpoints = file === undefined ? undefined : await readCheckpoints(file);
-      const connection = await connect(flags, terminal);
-      const result = await verifyAll(connection, terminal);
-      const compared =
-        checkpoints === undefined
-          ? undefined
-          : await compareCheckpoints(connection, checkpoints, result.head.events);
-      report(result, compared, checkpoints?.size ?? 0, terminal);
-    },
-  );
-  addExamples(command, [
+    ),
+  },
+  examples: [
     'tsigil audit verify',
     {
       command: 'tsigil audit verify --checkpoints /var/log/tsigil.log',
       purpose: 'also detect that the newest batches were deleted or replaced',
     },
-  ]);
-}
+  ],
+  async run({ connect, flags: { checkpoints: file }, terminal }) {
+    const checkpoints = file === undefined ? undefined : await readCheckpoints(file);
+    const connection = await connect();
+    const result = await verifyAll(connection, terminal);
+    const compared =
+      checkpoints && (await compareCheckpoints(connection, checkpoints, result.head.events));
+    report(result, compared, checkpoints?.size ?? 0, terminal);
+  },
+});
 
 /** Verifies the whole trail: one stream with a line for each part. */
 async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verified> {

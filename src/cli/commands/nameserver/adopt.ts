@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { ServerConfiguration } from '../../../domain/access/access.ts';
 import { REWRITERS } from '../../../domain/access/rewriters.ts';
 import { policyZonesText, zonesWithoutList } from '../../../domain/access/unnamed.ts';
@@ -7,15 +6,15 @@ import { listName, RIGHTS } from '../../../domain/brands/brand.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { firstOf } from '../../../domain/text/first-of.ts';
 import { shellWord } from '../../../domain/text/shell-word.ts';
-import { withConnectionFlags } from '../../flags/flags.ts';
-import { addExamples } from '../../flags/help.ts';
-import { observe, planAdoption, type Adoption } from '../../imports/adoption.ts';
+import { defineCommand } from '../../flags/command.ts';
+import { toggle } from '../../flags/flag.ts';
+import { observe, planAdoption, type Adoption, type Observed } from '../../imports/adoption.ts';
 import type { KeySource } from '../../imports/key-file.ts';
 import { poolZones } from '../../imports/key-import.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
-import { declareDestructive } from '../../output/confirmation.ts';
 import type { Terminal } from '../../output/terminal.ts';
-import type { EditableFiles, LocalServers } from '../../service/running-server.ts';
+import type { Connection } from '../../service/client.ts';
+import type { EditableFiles } from '../../service/running-server.ts';
 import {
   parsed,
   parsing,
@@ -23,9 +22,11 @@ import {
   propose,
   releasedPath,
   reportKept,
+  type Change,
 } from './configuration-edits.ts';
 import {
   assertSame,
+  EDITING,
   hasState,
   keysText,
   LIVE_MS,
@@ -34,61 +35,68 @@ import {
   start,
   stateOf,
   untilLive,
-  withRunFlags,
   type Run,
-  type RunFlags,
   type Server,
 } from './server-run.ts';
 
 /** How long the service may take to prepare a name server after its start or a change of a key. */
 const PREPARED_MS = 10_000;
 
-interface AdoptFlags extends RunFlags {
-  readonly wait?: true;
-}
-
-/** Adds the command that moves keys from the configuration of a server to Tsigil. */
-export function addAdoption(
-  parent: Command,
-  local: () => Promise<LocalServers>,
-  terminal: Terminal,
-): void {
-  const adopt = withRunFlags(
-    parent
-      .command('adopt')
-      .description(
-        'let Tsigil take over the keys that a running nameserver has: print the edits of its configuration, which change no right; exit with 1 if the service differs from the nameserver',
-      )
-      .summary('take over the keys that a running nameserver has'),
-  ).option('--wait', 'wait until you have applied the edits and loaded them, and verify the keys');
-  const confirm = declareDestructive(adopt, 'before --write edits the configuration');
-  adopt.action(async (given: string, flags: AdoptFlags) => {
-    let run = await start(given, flags, local, terminal);
-    if (run.files?.includesOwn === false && !hasState(run.server, 'prepared')) {
-      await stateOf(run, 'prepared', PREPARED_MS);
-      run = await start(given, flags, local, terminal); // Tsigil's file may be complete only now
-    }
-    const confirmed = () => confirm(`Apply the edits to '${run.server.name}'?`, flags, terminal);
-    if (run.files === undefined) await adoptDatabase(run);
-    else {
-      const again = async () => (await start(given, flags, local, terminal)).files;
-      await adoptFiles(run, run.files, flags, confirmed, again);
-    }
-  });
-  addExamples(withConnectionFlags(adopt), [
+/** Moves keys from the configuration of a server to Tsigil. */
+export const adoption = defineCommand({
+  name: 'adopt',
+  description:
+    'let Tsigil take over the keys that a running nameserver has: print the edits of its configuration, which change no right; exit with 1 if the service differs from the nameserver',
+  summary: 'take over the keys that a running nameserver has',
+  ...EDITING,
+  flags: {
+    ...EDITING.flags,
+    wait: toggle('wait until you have applied the edits and loaded them, and verify the keys'),
+  },
+  examples: [
     'tsigil nameserver adopt ns1',
     'tsigil nameserver adopt ns1 --write',
     'tsigil nameserver adopt ns1 --config /etc/tsigil-agent/agent.yaml --wait',
-  ]);
+  ],
+  async run(command) {
+    let run = await start(command);
+    if (run.files?.includesOwn === false && !hasState(run.server, 'prepared')) {
+      await stateOf(run, 'prepared', PREPARED_MS);
+      run = await start(command); // Tsigil's file may be complete only now
+    }
+    const { connection, files, server, terminal } = run;
+    if (files === undefined) {
+      await adoptDatabase(run);
+      return;
+    }
+    const plan = await planMove(run, files);
+    await propose(files, plan.change, plan.adoption, terminal);
+    const isApplied = await applyMove(run, files, plan, command.flags, () =>
+      command.confirm(`Apply the edits to '${server.name}'?`),
+    );
+    if (!isApplied) return;
+    print(
+      `Adopted: ${keysText(plan.adoption.keys.length)} of '${server.name}' live, and nothing else changed.`,
+      terminal,
+    );
+    const { files: after } = await start(command);
+    if (after !== undefined) {
+      const { configuration } = parsed(after.format, after.source);
+      await printUnnamed(connection, server, configuration, terminal);
+    }
+    await reportKept(files, terminal);
+  },
+});
+
+/** What moves to Tsigil's file, and how. */
+interface Move {
+  readonly adoption: Adoption;
+  readonly change: Change;
+  readonly observed: Observed;
 }
 
-async function adoptFiles(
-  run: Run,
-  files: EditableFiles,
-  flags: AdoptFlags,
-  confirmed: () => Promise<void>,
-  again: () => Promise<EditableFiles | undefined>,
-): Promise<void> {
+/** Says what would move. Throws `CommandError` if something stands in the way. */
+async function planMove(run: Run, files: EditableFiles): Promise<Move> {
   const { connection, server, terminal } = run;
   const { format, own, source } = files;
   const { keys, configuration } = parsed(format, source);
@@ -101,63 +109,54 @@ async function adoptFiles(
       furtherText(adoption, theirs, server),
     );
   assertEqual(adoption, server, files.kept);
-  if (server.state !== 'prepared')
-    throw new CommandError(
-      EXIT.refused,
-      `The state of '${server.name}' is '${server.state}', not 'prepared'${server.error === null ? '' : `: ${server.error}`}`,
-      `Deliver its keys to '${own.path}' first. To see what is missing, run: tsigil nameserver check ${server.name}`,
-    );
-  const added = addedZones(adoption, configuration, (await run.running()).configuration);
-  if (added.length > 0)
-    throw new CommandError(
-      EXIT.refused,
-      `Zones that were added at run time name keys: ${zonesText(added)}`,
-      [
-        'No file has these zones, so no edit can change them. Move each to the configuration file, and run the command again:',
-        ...firstOf(added, SHOWN, ADDED_ZONE[format] ?? String),
-      ].join('\n'),
-    );
-  const released = releasedPath(own);
-  const move = {
-    keys: new Set(adoption.keys.map((key) => key.name)),
-    rows: adoption.rows,
-    file: own.path,
-  };
+  assertPrepared(server, own.path);
+  assertInFiles(adoption, configuration, (await run.running()).configuration, format);
   const edits = parsing(() => {
-    const back = files.includeEdits(released, own.path);
-    return back.length > 0 ? back : (REWRITERS[format]?.(source, move) ?? []);
+    const back = files.includeEdits(releasedPath(own), own.path);
+    if (back.length > 0) return back;
+    const names = new Set(adoption.keys.map((key) => key.name));
+    const move = { keys: names, rows: adoption.rows, file: own.path };
+    return REWRITERS[format]?.(source, move) ?? [];
   });
-  const change = { edits, included: own };
   print(`${keysText(adoption.keys.length)} would move to '${own.path}'.`, terminal);
   printLeft(adoption, terminal);
-  await propose(files, change, adoption, terminal);
-  const observed = { ...adoption, zones: configuration.zones.map((zone) => zone.name) };
-  const next =
-    'Nothing was written. To apply the edits, run the command again with --write. To apply them yourself, run it with --wait first, which verifies the keys afterwards.';
+  const zones = configuration.zones.map((zone) => zone.name);
+  return { adoption, change: { edits, included: own }, observed: { ...adoption, zones } };
+}
+
+/**
+ * Applies the edits with `--write`, or waits with `--wait` until the operator has, and compares what
+ * the server accepts then with before. Returns false without either flag.
+ */
+async function applyMove(
+  run: Run,
+  files: EditableFiles,
+  { change, observed }: Move,
+  flags: { readonly write?: true; readonly wait?: true },
+  confirmed: () => Promise<void>,
+): Promise<boolean> {
+  const { server, terminal } = run;
   if (flags.write !== true && flags.wait !== true) {
-    print(next, terminal);
-    return;
+    print(
+      'Nothing was written. To apply the edits, run the command again with --write. To apply them yourself, run it with --wait first, which verifies the keys afterwards.',
+      terminal,
+    );
+    return false;
   }
   const before = await observe(server.address, observed, terminal.now);
   if (flags.write !== true) {
     print('Apply these edits and reload the server. Waiting until it is live ...', terminal);
     await untilLive(run, Infinity);
     await assertSame(run, observed, before);
-  } else {
-    await confirmed();
-    await perform(run, files, change, async (signal) => {
-      await untilLive(run, LIVE_MS, signal);
-      await assertSame(run, observed, before);
-    });
-    await files.remove(released);
+    return true;
   }
-  print(
-    `Adopted: ${keysText(adoption.keys.length)} of '${server.name}' live, and nothing else changed.`,
-    terminal,
-  );
-  const after = await again();
-  if (after !== undefined) await printUnnamed(run, parsed(after.format, after.source));
-  await reportKept(files, terminal);
+  await confirmed();
+  await perform(run, files, change, async (signal) => {
+    await untilLive(run, LIVE_MS, signal);
+    await assertSame(run, observed, before);
+  });
+  await files.remove(releasedPath(files.own));
+  return true;
 }
 
 /**
@@ -165,8 +164,10 @@ async function adoptFiles(
  * which policies decide about updates.
  */
 async function printUnnamed(
-  { connection, server, terminal }: Run,
-  { configuration }: { readonly configuration: ServerConfiguration },
+  connection: Connection,
+  server: Server,
+  configuration: ServerConfiguration,
+  terminal: Terminal,
 ): Promise<void> {
   const known = new Set((await poolZones(connection, server.pool_id))?.map(comparisonForm));
   const zones = configuration.zones.filter(({ name }) => known.has(name));
@@ -244,6 +245,34 @@ async function adoptDatabase(run: Run): Promise<void> {
   print(
     `Adopted: ${keysText(adoption.keys.length)} of '${server.name}', where they are.`,
     terminal,
+  );
+}
+
+/** Throws `CommandError` if zones that no file has name keys that would move. */
+function assertInFiles(
+  adoption: Adoption,
+  configuration: ServerConfiguration,
+  running: ServerConfiguration | undefined,
+  format: string,
+): void {
+  const added = addedZones(adoption, configuration, running);
+  if (added.length === 0) return;
+  throw new CommandError(
+    EXIT.refused,
+    `Zones that were added at run time name keys: ${zonesText(added)}`,
+    [
+      'No file has these zones, so no edit can change them. Move each to the configuration file, and run the command again:',
+      ...firstOf(added, SHOWN, ADDED_ZONE[format] ?? String),
+    ].join('\n'),
+  );
+}
+
+function assertPrepared({ name, state, error }: Server, path: string): void {
+  if (state === 'prepared') return;
+  throw new CommandError(
+    EXIT.refused,
+    `The state of '${name}' is '${state}', not 'prepared'${error === null ? '' : `: ${error}`}`,
+    `Deliver its keys to '${path}' first. To see what is missing, run: tsigil nameserver check ${name}`,
   );
 }
 

@@ -1,22 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Option, type Command } from 'commander';
 import type { ValueOf } from '../../../domain/model/field.ts';
 import { responseObject } from '../../../domain/model/object.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { firstOf } from '../../../domain/text/first-of.ts';
-import { connect } from '../../flags/flags.ts';
+import type { Run as CommandRun } from '../../flags/command.ts';
+import { configFile, toggle, type ValuesOf } from '../../flags/flag.ts';
 import { observe, type Observed } from '../../imports/adoption.ts';
 import { readRunningServer, type KeySource } from '../../imports/key-file.ts';
 import { poolZones } from '../../imports/key-import.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
-import type { ConfirmationFlags } from '../../output/confirmation.ts';
 import { plainLines } from '../../output/plain-text.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { callFor, type Connection } from '../../service/client.ts';
-import type { ConnectionFlags } from '../../service/connection.ts';
 import { findPath, withHints } from '../../service/resource-requests.ts';
-import type { EditableFiles, LocalServers } from '../../service/running-server.ts';
+import type { EditableFiles } from '../../service/running-server.ts';
 
 const { fields } = nameServer;
 const SERVER = responseObject({
@@ -40,23 +38,15 @@ export const LIVE_MS = 60_000;
 /** The number of problems of one kind that are shown. */
 export const SHOWN = 10;
 
-/** The flags of a command that edits the configuration of a name server. */
-export interface RunFlags extends ConnectionFlags, ConfirmationFlags {
-  readonly config?: string;
-  readonly write?: true;
-}
-
-export function withRunFlags(command: Command): Command {
-  return command
-    .argument('<nameserver>', 'name of the nameserver, on whose host the command runs')
-    .addOption(
-      new Option(
-        '--config <file>',
-        'read this configuration file of the service or of the agent on this host',
-      ).env('TSIGIL_CONFIG'),
-    )
-    .option('--write', 'apply the edits, and put the former files back if a step fails');
-}
+/** What a command has that edits the configuration of a name server. */
+export const EDITING = {
+  argument: ['<nameserver>', 'name of the nameserver, on whose host the command runs'],
+  flags: {
+    config: configFile('read this configuration file of the service or of the agent on this host'),
+    write: toggle('apply the edits, and put the former files back if a step fails'),
+  },
+  asks: 'before --write edits the configuration',
+} as const;
 
 /** One run of such a command on a name server. */
 export interface Run {
@@ -71,33 +61,24 @@ export interface Run {
   readonly terminal: Terminal;
 }
 
-export async function start(
-  given: string,
-  flags: RunFlags,
-  local: () => Promise<LocalServers>,
-  terminal: Terminal,
-): Promise<Run> {
-  const connection = await connect(flags, terminal);
+export async function start({
+  argument: given,
+  connect,
+  flags: { config },
+  local,
+  terminal,
+}: CommandRun<string, ValuesOf<typeof EDITING.flags>>): Promise<Run> {
+  const connection = await connect();
   const [path, server] = await withHints(nameServer, async () => {
     const found = await findPath(connection, nameServer, given);
     return [found, await callFor(SERVER, connection, 'GET', found)] as const;
   });
   const { openFiles, readNameServer } = await local();
-  const zones = async () => (await poolZones(connection, server.pool_id)) ?? [];
-  const running = async () =>
-    readRunningServer(
-      await readNameServer(flags.config, server.name, async () =>
-        (await zones()).map(comparisonForm),
-      ),
-    );
-  return {
-    connection,
-    path,
-    server,
-    running,
-    terminal,
-    files: await openFiles(flags.config, server.name),
-  };
+  const zones = async () =>
+    ((await poolZones(connection, server.pool_id)) ?? []).map(comparisonForm);
+  const running = async () => readRunningServer(await readNameServer(config, server.name, zones));
+  const files = await openFiles(config, server.name);
+  return { connection, path, server, running, terminal, files };
 }
 
 export function assertNotStopped(signal?: AbortSignal): void {

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Option, type Command } from 'commander';
 import { ServiceError } from '../../../domain/model/errors.ts';
 import {
   EXPORT_FORMATS,
@@ -11,100 +10,61 @@ import {
   readPrimary,
   SIDES,
   type KeyFile,
-  type Receiver,
 } from '../../../domain/export-formats/formats.ts';
 import { canonicalKey, type Key } from '../../../domain/key-formats/key.ts';
 import { holdsSeveral, type Primary } from '../../../domain/key-formats/writer.ts';
 import { weaknessOf } from '../../../domain/dns/algorithms.ts';
 import { createFolder } from '../../../net/files.ts';
 import { faultOf } from '../../../net/faults.ts';
-import type { ConnectionFlags } from '../../service/connection.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { plainCell } from '../../output/output.ts';
 import { fileExists, saveFile } from '../../output/save-file.ts';
-import { connect, withConnectionFlags } from '../../flags/flags.ts';
-import { addExamples } from '../../flags/help.ts';
-import { assertOneSelection, selectKeys, type KeySelection } from '../../service/key-requests.ts';
+import { defineCommand } from '../../flags/command.ts';
+import { choice, required, text, toggle, type ValuesOf } from '../../flags/flag.ts';
+import { assertOneSelection, selectKeys } from '../../service/key-requests.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
-interface ExportFlags extends ConnectionFlags, KeySelection, Receiver {
-  readonly format: string;
-  readonly output?: string;
-  readonly outputDir?: string;
-  readonly overwrite?: boolean;
-}
+const FLAGS = {
+  format: required(
+    choice('<format>', Object.keys(EXPORT_FORMATS), 'write keys in the format of this program'),
+  ),
+  pool: text('<pool>', 'write the keys that apply to this pool (name or id)', {
+    conflicts: ['tsigkey', 'all'],
+  }),
+  all: toggle('write all keys', { conflicts: ['tsigkey'] }),
+  current: toggle(
+    'write the key to use now instead of one that it replaces; the name of any key of its lineage is enough',
+    { conflicts: ['pool', 'all'] },
+  ),
+  for: choice(
+    '<side>',
+    SIDES,
+    'write what this side of a transfer needs: the one that accepts requests, or a secondary server (default: primary)',
+  ),
+  primary: text(
+    '<address>',
+    'with --for secondary: the address of the primary server, such as 192.0.2.53 or [2001:db8::53]:5300',
+  ),
+  zone: text(
+    '<zone>',
+    'with --for secondary: the zone to transfer (default: an example as a comment)',
+  ),
+  output: text('<file>', 'write to a new file with mode 0600; - is standard output (default)', {
+    short: '-o',
+    conflicts: ['outputDir'],
+  }),
+  outputDir: text('<folder>', 'write each key to a new file with mode 0600 in this folder'),
+  overwrite: toggle('replace existing files'),
+};
 
-export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
-  const command = tsigkey
-    .command('export')
-    .description('write keys in the format of a program, except keys that the program cannot use')
-    .argument('[tsigkey...]', 'ids or names of the tsigkeys')
-    .addOption(
-      new Option('--format <format>', 'write keys in the format of this program')
-        .choices(Object.keys(EXPORT_FORMATS))
-        .makeOptionMandatory(),
-    )
-    .addOption(
-      new Option('--pool <pool>', 'write the keys that apply to this pool (name or id)').conflicts([
-        'tsigkey',
-        'all',
-      ]),
-    )
-    .addOption(new Option('--all', 'write all keys').conflicts('tsigkey'))
-    .addOption(
-      new Option(
-        '--current',
-        'write the key to use now instead of one that it replaces; the name of any key of its lineage is enough',
-      ).conflicts(['pool', 'all']),
-    )
-    .addOption(
-      new Option(
-        '--for <side>',
-        'write what this side of a transfer needs: the one that accepts requests, or a secondary server (default: primary)',
-      ).choices([...SIDES]),
-    )
-    .option(
-      '--primary <address>',
-      'with --for secondary: the address of the primary server, such as 192.0.2.53 or [2001:db8::53]:5300',
-    )
-    .option(
-      '--zone <zone>',
-      'with --for secondary: the zone to transfer (default: an example as a comment)',
-    )
-    .addOption(
-      new Option(
-        '-o, --output <file>',
-        'write to a new file with mode 0600; - is standard output (default)',
-      ).conflicts('outputDir'),
-    )
-    .option('--output-dir <folder>', 'write each key to a new file with mode 0600 in this folder')
-    .option('--overwrite', 'replace existing files')
-    .action(async (idsOrNames: string[], flags: ExportFlags) => {
-      assertOneSelection(idsOrNames, flags);
-      assertFits(idsOrNames, flags);
-      const primary = primaryOf(idsOrNames, flags);
-      const connection = await connect(flags, terminal);
-      const keys = (await selectKeys(connection, idsOrNames, flags, 'exported')).toSorted(
-        (one, other) => (canonicalKey(one).name < canonicalKey(other).name ? -1 : 1),
-      );
-      const [only, ...others] = keys;
-      // For a single key, throws the error that the API returns.
-      if (only !== undefined && others.length === 0) tryExport(flags.format, only, primary);
-      const usable = keys.filter((key) => isUsable(key, flags.format, terminal));
-      for (const { name, algorithm } of usable) {
-        const weakness = weaknessOf(algorithm);
-        const subject = keys.length > 1 ? `${plainCell(name)}: ${algorithm}` : algorithm;
-        if (weakness !== undefined) terminal.err.write(`${subject} ${weakness}\n`);
-      }
-      if (usable.length > 0) write(usable, flags, primary, terminal);
-      const refused = keys.length - usable.length;
-      if (refused > 0)
-        throw new CommandError(
-          EXIT.refused,
-          `${usable.length} of ${keys.length} keys exported, ${refused} not exported`,
-        );
-    });
-  addExamples(withConnectionFlags(command), [
+type ExportFlags = ValuesOf<typeof FLAGS>;
+
+export const keyExport = defineCommand({
+  name: 'export',
+  description: 'write keys in the format of a program, except keys that the program cannot use',
+  argument: ['[tsigkey...]', 'ids or names of the tsigkeys'],
+  flags: FLAGS,
+  examples: [
     'tsigil tsigkey export transfer-key --format bind -o /etc/bind/transfer-key.conf',
     {
       command: 'tsigil tsigkey export transfer-key --format knot | sudo tee -a /etc/knot/knot.conf',
@@ -124,8 +84,33 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
       command: 'tsigil tsigkey export --all --format lego --output-dir ./keys',
       purpose: 'write one file for each key',
     },
-  ]);
-}
+  ],
+  async run({ argument: idsOrNames, connect, flags, terminal }) {
+    assertOneSelection(idsOrNames, flags);
+    assertFits(idsOrNames, flags);
+    const primary = primaryOf(idsOrNames, flags);
+    const selected = await selectKeys(await connect(), idsOrNames, flags, 'exported');
+    const keys = selected.toSorted((one, other) =>
+      canonicalKey(one).name < canonicalKey(other).name ? -1 : 1,
+    );
+    const [only, ...others] = keys;
+    // For a single key, throws the error that the API returns.
+    if (only !== undefined && others.length === 0) tryExport(flags.format, only, primary);
+    const usable = keys.filter((key) => isUsable(key, flags.format, terminal));
+    for (const { name, algorithm } of usable) {
+      const weakness = weaknessOf(algorithm);
+      const subject = keys.length > 1 ? `${plainCell(name)}: ${algorithm}` : algorithm;
+      if (weakness !== undefined) terminal.err.write(`${subject} ${weakness}\n`);
+    }
+    if (usable.length > 0) write(usable, flags, primary, terminal);
+    const refused = keys.length - usable.length;
+    if (refused > 0)
+      throw new CommandError(
+        EXIT.refused,
+        `${usable.length} of ${keys.length} keys exported, ${refused} not exported`,
+      );
+  },
+});
 
 /**
  * Throws `CommandError` if the flags may select several keys for one file, and the format allows

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { saysUses, type Finding } from '../../../domain/access/access.ts';
 import type { RightChange } from '../../../domain/access/changes.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
@@ -6,16 +6,21 @@ import { normaliseUuid } from '../../../domain/model/field.ts';
 import { isOwnKey } from '../../../domain/key-formats/own-keys.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
-import { tsigkey as tsigkeyType } from '../../../domain/resources/tsigkey.ts';
+import { tsigkey } from '../../../domain/resources/tsigkey.ts';
 import { call, type Connection } from '../../service/client.ts';
-import type { ConnectionFlags } from '../../service/connection.ts';
 import { findPath, listItems, withHints } from '../../service/resource-requests.ts';
-import type { ReadRunningServer } from '../../service/running-server.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
-import { collect, connect, withConnectionFlags } from '../../flags/flags.ts';
-import { addExamples } from '../../flags/help.ts';
+import { defineCommand } from '../../flags/command.ts';
+import {
+  choice,
+  configFile,
+  parsed,
+  text,
+  texts,
+  toggle,
+  type ValuesOf,
+} from '../../flags/flag.ts';
 import { readReferences, referenceOptions } from '../../flags/references.ts';
-import { declareDestructive, type ConfirmationFlags } from '../../output/confirmation.ts';
 import { conclude, createReport, type Report } from '../../output/import-report.ts';
 import { printList } from '../../output/output.ts';
 import { formatJson } from '../../output/plain-text.ts';
@@ -43,106 +48,55 @@ import { importFindings } from '../../imports/key-warnings.ts';
 import { readPowerdns } from '../../imports/powerdns.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 
-interface ImportFlags extends ConnectionFlags, ConfirmationFlags {
-  readonly format?: string;
-  readonly fromPowerdns?: string;
-  readonly fromNameserver?: string;
-  readonly config?: string;
-  readonly scope?: string;
-  readonly resourceId?: string;
+const FLAGS = {
+  format: choice(
+    '<format>',
+    Object.keys(FILE_FORMATS),
+    'read the file in this format (default: detected)',
+  ),
+  scope: choice(
+    '<scope>',
+    (tsigkey.fields.scope.schema.enum ?? []).map(String),
+    'set the scope of new keys',
+  ),
+  resourceId: parsed('<id>', 'set the pool or zone of new keys', readUuid),
+  update: toggle('replace the algorithm and secret of existing keys'),
+  dryRun: toggle('show the changes without making them'),
+  widen: texts(
+    '<key>',
+    'also let this key do everywhere what it may do only for some requests today; repeat the flag for more keys',
+  ),
+  createZones: toggle('create the zones in which the keys have rights'),
+  outputFormat: choice('<format>', ['json'], 'print keys, rights and warnings in this format', {
+    short: '-f',
+  }),
+  fromPowerdns: text(
+    '<url>',
+    'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
+  ),
+  fromNameserver: text(
+    '<name>',
+    'with --dry-run, show the keys that this name server of this machine has, and what they may do',
+  ),
+  config: configFile(
+    'with --from-nameserver, read this configuration file of the service or of the agent',
+  ),
+};
+
+interface ImportFlags extends ValuesOf<typeof FLAGS> {
   readonly pool?: string;
   readonly zone?: string;
-  readonly update?: boolean;
-  readonly dryRun?: boolean;
-  readonly widen?: readonly string[];
-  readonly createZones?: boolean;
-  readonly outputFormat?: 'json';
 }
 
-export function addKeyImport(
-  tsigkey: Command,
-  readServer: ReadRunningServer,
-  terminal: Terminal,
-): void {
-  const { schema } = tsigkeyType.fields.scope;
-  const command = tsigkey
-    .command('import')
-    .description(
-      'import keys from a file of a name server or tool, from the output of a client, or from PowerDNS',
-    )
-    .argument('[file]', 'file to read, or - for standard input')
-    .addOption(
-      new Option('--format <format>', 'read the file in this format (default: detected)').choices(
-        Object.keys(FILE_FORMATS),
-      ),
-    )
-    .addOption(
-      new Option('--scope <scope>', 'set the scope of new keys').choices(
-        (schema.enum ?? []).map(String),
-      ),
-    )
-    .addOption(
-      new Option('--resource-id <id>', 'set the pool or zone of new keys').argParser(readUuid),
-    )
-    .option('--update', 'replace the algorithm and secret of existing keys')
-    .option('--dry-run', 'show the changes without making them')
-    .option(
-      '--widen <key>',
-      'also let this key do everywhere what it may do only for some requests today; repeat the flag for more keys',
-      collect,
-    )
-    .option('--create-zones', 'create the zones in which the keys have rights')
-    .addOption(
-      new Option(
-        '-f, --output-format <format>',
-        'print keys, rights and warnings in this format',
-      ).choices(['json']),
-    );
-  for (const option of referenceOptions(tsigkeyType, 'apply new keys to'))
-    command.addOption(option);
-  command
-    .option(
-      '--from-powerdns <url>',
-      'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
-    )
-    .option(
-      '--from-nameserver <name>',
-      'with --dry-run, show the keys that this name server of this machine has, and what they may do',
-    )
-    .addOption(
-      new Option(
-        '--config <file>',
-        'with --from-nameserver, read this configuration file of the service or of the agent',
-      ).env('TSIGIL_CONFIG'),
-    );
-  const confirm = declareDestructive(command, 'before new keys open every zone of a pool');
-  command.action(async (file: string | undefined, flags: ImportFlags) => {
-    assertOneSource(file, flags);
-    if (flags.fromNameserver !== undefined) {
-      if (flags.dryRun !== true) {
-        const hint = 'Add --dry-run, or import the configuration file of the name server.';
-        throw new CommandError(EXIT.usage, 'Cannot use --from-nameserver without --dry-run', hint);
-      }
-      const connection = await connect(flags, terminal);
-      const zones = async () =>
-        (await zonesOf(connection)).map(({ name }) => comparisonForm(String(name)));
-      const printed = await readServer(flags.config, flags.fromNameserver, zones);
-      const target = hasTarget(flags)
-        ? flags
-        : { ...flags, pool: await poolOf(connection, flags.fromNameserver) };
-      assertTarget(target);
-      await importKeys(await readRunningServer(printed), target, { connection, terminal, confirm });
-      return;
-    }
-    const source =
-      file === undefined
-        ? await readFromPowerdns(flags.fromPowerdns ?? '', terminal)
-        : await readKeyFile(file, flags.format, terminal);
-    if (source.statesScopes !== true || hasTarget(flags)) assertTarget(flags);
-    const connection = await connect(flags, terminal);
-    await importKeys(source, flags, { connection, terminal, confirm });
-  });
-  addExamples(withConnectionFlags(command), [
+export const keyImport = defineCommand({
+  name: 'import',
+  description:
+    'import keys from a file of a name server or tool, from the output of a client, or from PowerDNS',
+  argument: ['[file]', 'file to read, or - for standard input'],
+  flags: FLAGS,
+  options: referenceOptions(tsigkey, 'apply new keys to'),
+  asks: 'before new keys open every zone of a pool',
+  examples: [
     'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
     'tsigil tsigkey import --dry-run --from-nameserver ns1',
     {
@@ -155,13 +109,41 @@ export function addKeyImport(
       command: 'openstack tsigkey list -f json | tsigil tsigkey import - --yes',
       purpose: 'import the keys of Designate, each for its pool or zone',
     },
-  ]);
-}
+  ],
+  async run({ argument: file, confirm, connect, flags, local, terminal }) {
+    const { fromNameserver, fromPowerdns = '' } = flags;
+    assertOneSource(file, flags);
+    if (fromNameserver === undefined) {
+      const source = await (file === undefined
+        ? readFromPowerdns(fromPowerdns, terminal)
+        : readKeyFile(file, flags.format, terminal));
+      if (source.statesScopes !== true || hasTarget(flags)) assertTarget(flags);
+      await importKeys(source, flags, { connection: await connect(), terminal, confirm });
+      return;
+    }
+    if (flags.dryRun !== true)
+      throw new CommandError(
+        EXIT.usage,
+        'Cannot use --from-nameserver without --dry-run',
+        'Add --dry-run, or import the configuration file of the name server.',
+      );
+    const connection = await connect();
+    const zones = async () =>
+      (await zonesOf(connection)).map(({ name }) => comparisonForm(String(name)));
+    const { readNameServer } = await local();
+    const printed = await readNameServer(flags.config, fromNameserver, zones);
+    const target = hasTarget(flags)
+      ? flags
+      : { ...flags, pool: await poolOf(connection, fromNameserver) };
+    assertTarget(target);
+    await importKeys(await readRunningServer(printed), target, { connection, terminal, confirm });
+  },
+});
 
 interface ImportTools {
   readonly connection: Connection;
   readonly terminal: Terminal;
-  readonly confirm: ReturnType<typeof declareDestructive>;
+  confirm(question: string): Promise<void>;
 }
 
 const NO_GRANTS =
@@ -184,7 +166,7 @@ async function importKeys(
   const { scope = '', resource_id: resourceId = '' } = {
     scope: flags.scope,
     resource_id: flags.resourceId,
-    ...(await readReferences(tsigkeyType, { ...flags }, connection)),
+    ...(await readReferences(tsigkey, { ...flags }, connection)),
   };
   const wanted = { scope, resourceId, update };
   const keys = scope === '' ? source.keys : withScope(source.keys, scope);
@@ -199,7 +181,7 @@ async function importKeys(
       'Omit both flags, or import the main configuration file of the name server.',
     );
   for (const { place, problem } of unread) report.add('not read', problem, place);
-  const existing = await listItems(connection, tsigkeyType, []);
+  const existing = await listItems(connection, tsigkey, []);
   const steps = await planImport(connection, keys, existing, wanted, access);
   const findings = [
     ...(await importFindings(connection, { keys, configuration }, existing, wanted)),
@@ -209,7 +191,7 @@ async function importKeys(
   const opened = access === undefined ? namesByPool(steps) : new Map<string, string[]>();
   for (const [pool, names] of opened)
     terminal.err.write(`${await describeReach(connection, pool, names)}\n`);
-  if (opened.size > 0 && !dryRun) await confirm('Continue?', flags, terminal);
+  if (opened.size > 0 && !dryRun) await confirm('Continue?');
   const { signal, release } = catchInterrupt(terminal);
   const { processed, refused } = await performImport(all, dryRun, report, signal).finally(release);
   if (processed < all.length) {

@@ -1,29 +1,20 @@
-import { Option, type Command } from 'commander';
 import { testPorts } from '../../../domain/delivery/test-ports.ts';
 import type { Check, CheckResult, Verdict } from '../../../domain/dns/key-check.ts';
 import { keyProblems } from '../../../domain/key-formats/key.ts';
-import type { ConnectionFlags } from '../../service/connection.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
-import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../../flags/flags.ts';
-import { addExamples } from '../../flags/help.ts';
+import { defineCommand } from '../../flags/command.ts';
+import { parsed, text, toggle, type ValuesOf } from '../../flags/flag.ts';
 import { diagnoseKey } from '../../../net/probe.ts';
 import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
-import { assertOneSelection, selectKeys, type KeySelection } from '../../service/key-requests.ts';
-import { collectServer, readZone, type Server } from '../../flags/name-servers.ts';
+import { assertOneSelection, selectKeys } from '../../service/key-requests.ts';
+import { collectServer, readZone } from '../../flags/name-servers.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { printList, type OutputFlags } from '../../output/output.ts';
 import { coloured, marked, textStyleOf, type Terminal } from '../../output/terminal.ts';
+import { writeLine } from '../../output/write-line.ts';
 import { findTargets, type Target } from './verify-targets.ts';
 
 const CONCURRENCY = 8;
-
-interface VerifyFlags extends ConnectionFlags, OutputFlags, KeySelection {
-  readonly server?: readonly Server[];
-  readonly zone?: string;
-  readonly transfer?: boolean;
-  readonly update?: boolean;
-  readonly long?: boolean;
-}
 
 const NO_ZONE = 'the service has no zone in which to test the key';
 const SET_ZONE = 'Set --zone.';
@@ -42,69 +33,40 @@ interface Row {
 const COLUMNS = ['name', 'server', 'zone', 'check', 'verdict', 'reason', 'hint'] as const;
 const SHORT_COLUMNS = ['name', 'server', 'check', 'verdict', 'reason'] as const;
 
-export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
-  const command = tsigkey
-    .command('verify')
-    .description(
-      'send name servers requests signed with keys, and report whether the servers accept the keys',
-    )
-    .argument('[tsigkey...]', 'ids or names of the tsigkeys')
-    .addOption(new Option('--all', 'verify all keys').conflicts(['tsigkey', 'pool']))
-    .addOption(
-      new Option('--pool <pool>', 'verify the keys that apply to this pool (name or id)').conflicts(
-        ['tsigkey', 'all'],
-      ),
-    )
-    .addOption(
-      new Option(
-        '--server <host[:port]>',
-        'verify against this server, such as 192.0.2.1 or [2001:db8::1]:5300; repeat for more servers (default: the name servers that should have the key)',
-      ).argParser(collectServer),
-    )
-    .addOption(
-      new Option(
-        '--zone <zone>',
-        'send requests for this zone (default: the zone of the key, a zone of its grants, the probe zone of the server, or a zone of the pool)',
-      ).argParser(readZone),
-    )
-    .addOption(
-      new Option(
-        '--transfer',
-        'request a transfer of the whole zone instead of sending a query',
-      ).conflicts('update'),
-    )
-    .addOption(
-      new Option(
-        '--update',
-        'request an update that changes nothing instead of sending a query',
-      ).conflicts('transfer'),
-    )
-    .addOption(
-      new Option('--long', 'with --all or --pool, also list the checks that found no fault'),
-    )
-    .action(async (idsOrNames: string[], flags: VerifyFlags) => {
-      assertOneSelection(idsOrNames, flags);
-      checkColumns(flags, COLUMNS);
-      const connection = await connect(flags, terminal);
-      const keys = await selectKeys(connection, idsOrNames, flags, 'verified');
-      const targets = await findTargets(connection, keys, flags.server, flags.zone);
-      const [target] = targets;
-      if (target === undefined)
-        throw new CommandError(
-          EXIT.refused,
-          'Nothing was verified: the service has no name server for these keys',
-          'Set --server, or create the name servers of the pool with: tsigil nameserver create',
-        );
-      const verified = new Set(targets.map(({ key }) => key));
-      reportWithoutServer(
-        keys.filter((key) => !verified.has(key)),
-        terminal,
-      );
-      const isSingle = idsOrNames.length === 1 && flags.server?.length === 1;
-      if (isSingle && !flags.format && !flags.column) await verifyOne(target, flags, terminal);
-      else await verifyAll(targets, flags, idsOrNames.length > 0, terminal);
-    });
-  addExamples(withConnectionFlags(withOutputFlags(command)), [
+const FLAGS = {
+  all: toggle('verify all keys', { conflicts: ['tsigkey', 'pool'] }),
+  pool: text('<pool>', 'verify the keys that apply to this pool (name or id)', {
+    conflicts: ['tsigkey', 'all'],
+  }),
+  server: parsed(
+    '<host[:port]>',
+    'verify against this server, such as 192.0.2.1 or [2001:db8::1]:5300; repeat for more servers (default: the name servers that should have the key)',
+    collectServer,
+  ),
+  zone: parsed(
+    '<zone>',
+    'send requests for this zone (default: the zone of the key, a zone of its grants, the probe zone of the server, or a zone of the pool)',
+    readZone,
+  ),
+  transfer: toggle('request a transfer of the whole zone instead of sending a query', {
+    conflicts: ['update'],
+  }),
+  update: toggle('request an update that changes nothing instead of sending a query', {
+    conflicts: ['transfer'],
+  }),
+  long: toggle('with --all or --pool, also list the checks that found no fault'),
+};
+
+type VerifyFlags = OutputFlags & ValuesOf<typeof FLAGS>;
+
+export const keyVerify = defineCommand({
+  name: 'verify',
+  description:
+    'send name servers requests signed with keys, and report whether the servers accept the keys',
+  argument: ['[tsigkey...]', 'ids or names of the tsigkeys'],
+  flags: FLAGS,
+  columns: COLUMNS,
+  examples: [
     'tsigil tsigkey verify transfer-key --server ns1.example.org --zone example.org',
     {
       command:
@@ -121,16 +83,31 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
       purpose:
         'verify all keys against the name servers that should have them, and list only the failures',
     },
-  ]);
-}
-
-function reportWithoutServer(keys: readonly { readonly name: string }[], { err }: Terminal): void {
-  if (keys.length === 0) return;
-  const names = keys.map(({ name }) => name).join(', ');
-  err.write(
-    `${plainText(`Not verified, because the service has no name server for these keys: ${names}`)}\n`,
-  );
-}
+  ],
+  async run({ argument: idsOrNames, connect, flags, terminal }) {
+    assertOneSelection(idsOrNames, flags);
+    const connection = await connect();
+    const keys = await selectKeys(connection, idsOrNames, flags, 'verified');
+    const targets = await findTargets(connection, keys, flags.server, flags.zone);
+    const [target] = targets;
+    if (target === undefined)
+      throw new CommandError(
+        EXIT.refused,
+        'Nothing was verified: the service has no name server for these keys',
+        'Set --server, or create the name servers of the pool with: tsigil nameserver create',
+      );
+    const verified = new Set(targets.map(({ key }) => key));
+    const others = keys.filter((key) => !verified.has(key)).map(({ name }) => name);
+    if (others.length > 0)
+      writeLine(
+        terminal.err,
+        `Not verified, because the service has no name server for these keys: ${others.join(', ')}`,
+      );
+    const isSingle = idsOrNames.length === 1 && flags.server?.length === 1;
+    if (isSingle && !flags.format && !flags.column) await verifyOne(target, flags, terminal);
+    else await verifyAll(targets, flags, idsOrNames.length > 0, terminal);
+  },
+});
 
 /** Verifies one key against one server. Throws `CommandError` unless the server accepts it. */
 async function verifyOne(target: Target, flags: VerifyFlags, terminal: Terminal): Promise<void> {

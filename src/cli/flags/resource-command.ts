@@ -1,0 +1,123 @@
+import { shownMembers, type ResourceType } from '../../domain/model/resource.ts';
+import type { Format } from '../output/output.ts';
+import type { Terminal } from '../output/terminal.ts';
+import type { Connection } from '../service/client.ts';
+import type { Item } from '../service/resource-requests.ts';
+import type { Flags } from './flag.ts';
+import type { Example } from './help.ts';
+import type { FieldFlag } from './token-flags.ts';
+
+export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
+export type Verb = (typeof VERBS)[number];
+
+/** The values of flags as commander returns them, by name in camel case. */
+export type FlagValues = Readonly<Record<string, unknown>>;
+
+/** How the commands of a resource type differ from what its definition says. */
+export interface ResourceCommand {
+  readonly type: ResourceType;
+  readonly plural: string;
+  /** The columns of a list in a format for programs, such as `csv`. */
+  readonly columns: readonly string[];
+  /** The columns in the format `table`. The columns fit into 80 characters, and contain no ids. */
+  readonly tableColumns: readonly string[];
+  /** The sort key of lists without `--sort`, if it differs from the service's default. */
+  readonly sort?: string;
+  /** True if the name can only be an argument of `create`, not a flag. */
+  readonly nameIsArgument?: boolean;
+  /** Descriptions of the default values of `create` for the help, by field. */
+  readonly defaults?: Readonly<Record<string, string>>;
+  /** Returns the members of a new resource, including defaults. Throws `CommandError`. */
+  complete?(given: Item): Item;
+  /** Throws `CommandError` for a name that only `--force` sets. */
+  assertName?(name: unknown): void;
+  /** What `--force` permits, besides what the configuration of a name server forbids. */
+  readonly forces?: Readonly<Partial<Record<Verb, string>>>;
+  /**
+   * The verbs whose flags can name another resource, with the beginning of the flags' descriptions.
+   */
+  readonly referenceVerbs?: Readonly<Partial<Record<Verb, string>>>;
+  newSecret?(members: Item): string;
+  /** Returns the commands to run after the secret of a resource was set. */
+  nextSteps?(item: Item): readonly string[];
+  /** The flags whose names differ from those of their fields, by field. */
+  readonly flags?: Readonly<Record<string, FieldFlag>>;
+  /** Whether the service delivers the resources to name servers, for which `--wait` waits. */
+  readonly isDelivered?: boolean;
+  /** Further columns of lists, which need further requests. */
+  readonly states?: {
+    readonly columns: readonly string[];
+    read(connection: Connection, items: readonly Item[], now: number): Promise<readonly Item[]>;
+  };
+  /** Flags of lists that the members of the resources do not answer. */
+  readonly selection?: {
+    readonly flags: Flags;
+    /** Returns what selects resources, or undefined for all. Throws `CommandError`. */
+    read(
+      flags: FlagValues,
+      terminal: Terminal,
+    ): ((connection: Connection, items: readonly Item[]) => Promise<readonly Item[]>) | undefined;
+  };
+  /** What `set` changes besides the fields. */
+  readonly facts?: {
+    readonly flags: Flags;
+    /** Returns undefined if no flag changes them. Throws `CommandError`. */
+    read(flags: FlagValues, now: number): object | undefined;
+    /** Returns lines about what is known then. */
+    change(connection: Connection, path: string, facts: object): Promise<readonly string[]>;
+  };
+  /** What `show` says besides the members. */
+  readonly reports?: readonly Report[];
+  readonly deletion?: {
+    /** When `delete` asks for confirmation. */
+    readonly asks: string;
+    /** Returns why to ask before these resources are deleted, or undefined. */
+    reason(
+      connection: Connection,
+      names: readonly string[],
+      now: number,
+    ): Promise<string | undefined>;
+  };
+  /** The examples of each verb. A verb without examples has no command. */
+  readonly examples: Readonly<Partial<Record<Verb, readonly (string | Example)[]>>>;
+}
+
+/** Reports on standard error what concerns a resource. */
+export interface Report {
+  /** Whether only people read it, and not programs. */
+  readonly isForTables: boolean;
+  write(connection: Connection, item: Item, terminal: Terminal): Promise<void>;
+}
+
+/**
+ * Returns the columns of a resource: all members that the service returns. Omits `updated_at` if
+ * the resource cannot be changed.
+ */
+export function columnsOf(type: ResourceType): string[] {
+  return shownMembers(type).filter(
+    (name) => name !== 'updated_at' || type.operations.includes('update'),
+  );
+}
+
+export interface ListColumnFlags {
+  readonly allProjects?: boolean;
+  readonly format?: Format | undefined;
+  readonly long?: boolean;
+  readonly reveal?: boolean;
+}
+
+/**
+ * Returns the columns of a list without `--column`. A table has names and no ids, and `--long` adds
+ * all other columns. The secret is a column only with `--reveal`.
+ */
+export function listColumns(
+  { type, columns, tableColumns, states }: ResourceCommand,
+  { allProjects, format = 'table', long, reveal }: ListColumnFlags,
+): string[] {
+  const first = format === 'table' ? tableColumns : columns;
+  const owner = type.owner !== undefined && allProjects === true ? [type.owner] : [];
+  const others = long === true ? [...columnsOf(type), ...(states?.columns ?? [])] : [];
+  return [...new Set([...first, ...owner, ...others])].filter(
+    (name) => reveal === true || type.fields[name]?.secret !== true,
+  );
+}
