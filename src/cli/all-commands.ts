@@ -5,7 +5,7 @@ import { ENCRYPTION } from './commands/encryption-commands.ts';
 import { keyGrants } from './commands/key-grants.ts';
 import { LIFECYCLE_COMMANDS } from './commands/key-lifecycle.ts';
 import { keyRotation } from './commands/key-rotation.ts';
-import { keyStatus } from './commands/key-status.ts';
+import { keyStatus } from './commands/deliveries.ts';
 import { LOCAL_COMMANDS } from './commands/local-commands.ts';
 import { adoption } from './commands/nameserver/adopt.ts';
 import { onboarding } from './commands/nameserver/onboard.ts';

@@ -76,10 +76,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .action((shell: keyof typeof SCRIPTS) => void terminal.out.write(SCRIPTS[shell]));
   addExamples(completion, [
     'tsigil completion bash > ~/.local/share/bash-completion/completions/tsigil',
-    {
-      command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil',
-      purpose: 'write to any folder in $fpath',
-    },
+    'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil  # write to any folder in $fpath',
     'tsigil completion fish > ~/.config/fish/completions/tsigil.fish',
   ]);
   program

@@ -40,15 +40,8 @@ export const keyGrants = defineCommand({
   columns: ['rights', 'zones'],
   examples: [
     'tsigil tsigkey grants transfer',
-    {
-      command:
-        'tsigil tsigkey grants transfer --zone example.org --zone example.net --right transfer',
-      purpose: 'let the key transfer these two zones, and do nothing else',
-    },
-    {
-      command: 'tsigil tsigkey grants transfer --right transfer --right update',
-      purpose: 'let the key do both in the zones that it has',
-    },
+    'tsigil tsigkey grants transfer --zone example.org --zone example.net --right transfer  # let the key transfer these two zones, and do nothing else',
+    'tsigil tsigkey grants transfer --right transfer --right update  # let the key do both in the zones that it has',
     'tsigil tsigkey grants transfer --none',
     'tsigil tsigkey grants transfer --reset --wait',
   ],

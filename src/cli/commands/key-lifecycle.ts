@@ -70,10 +70,7 @@ export const LIFECYCLE_COMMANDS = [
     columns: COLUMNS,
     examples: [
       'tsigil tsigkey retire transfer --wait',
-      {
-        command: 'tsigil tsigkey retire transfer --force',
-        purpose: 'its clients fail until they have the successor',
-      },
+      'tsigil tsigkey retire transfer --force  # its clients fail until they have the successor',
     ],
     // A command that is repeated by force must not reach the next key of the lineage.
     run: (run) =>

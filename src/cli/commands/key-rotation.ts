@@ -86,14 +86,8 @@ export const keyRotation = defineCommand({
   columns: [...columnsOf(tsigkey), ...PLAN_COLUMNS],
   examples: [
     'tsigil tsigkey rotate transfer --wait',
-    {
-      command: 'tsigil tsigkey rotate transfer --algorithm hmac-sha512 --overlap 14d',
-      purpose: 'another algorithm, and two weeks with both keys',
-    },
-    {
-      command: 'tsigil tsigkey rotate transfer --compromised',
-      purpose: 'the secret has leaked',
-    },
+    'tsigil tsigkey rotate transfer --algorithm hmac-sha512 --overlap 14d  # another algorithm, and two weeks with both keys',
+    'tsigil tsigkey rotate transfer --compromised  # the secret has leaked',
     'tsigil tsigkey rotate --weak --dry-run',
     'tsigil tsigkey rotate --older-than 365d --pool default',
   ],

@@ -1,10 +1,13 @@
+import { isUse, KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { ALGORITHM_NAMES, type AlgorithmName } from '../../domain/dns/algorithms.ts';
 import { wireProblems } from '../../domain/key-formats/key.ts';
 import { DEFAULT_POOL_ID } from '../../domain/resources/pool.ts';
 import { generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';
 import { LIFECYCLE } from '../../domain/rotation/shown.ts';
 import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
+import { firstOf } from '../../domain/text/first-of.ts';
 import { shellCommand } from '../../domain/text/shell-word.ts';
+import { DAY_MS, millisecondsOf } from '../../domain/text/timestamps.ts';
 import { DESCRIPTION_FLAGS, readDescription } from '../flags/description-flags.ts';
 import { text } from '../flags/flag.ts';
 import type { ResourceCommand } from '../flags/resource-command.ts';
@@ -17,7 +20,6 @@ import { describedAs, STATE_COLUMNS, unusedSince, withStates } from '../service/
 import { factsOf } from '../service/lineages.ts';
 import { findPath, withoutSecrets, type Item } from '../service/resource-requests.ts';
 import { reportGrants } from './key-grants.ts';
-import { describeUse, recentClients } from './recent-use.ts';
 
 /** The algorithm of a new key if the flags contain none. */
 export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
@@ -154,4 +156,41 @@ export function assertUsableName(name: unknown): void {
     `No name server can have a key with the name '${String(name)}'`,
     'Use letters, digits, hyphens and underscores, joined by single dots, such as transfer.example. To keep the name only in Tsigil, add --force.',
   );
+}
+
+/** A key, and the clients that have used it within a day. */
+interface UsedKey {
+  readonly name: string;
+  readonly clients: readonly string[];
+}
+
+const SHOWN = 10;
+
+/**
+ * Returns the clients that name servers saw with the key at `path` within a day before `now`; none if
+ * there is no such key, or if the token may not see its uses. Throws `CommandError` if the service
+ * cannot be reached.
+ */
+async function recentClients(
+  connection: Connection,
+  path: () => Promise<string>,
+  now: number,
+): Promise<readonly string[]> {
+  try {
+    const { servers } = await callFor(KEY_USES, connection, 'GET', `${await path()}/uses`);
+    const uses = servers.flatMap((server) => server.uses.filter(isUse));
+    const recent = uses.filter(({ last_at: last }) => millisecondsOf(last) >= now - DAY_MS);
+    return [...new Set(recent.map(({ address }) => (address === '' ? '(no address)' : address)))];
+  } catch (error) {
+    if (error instanceof CommandError && error.exitCode !== EXIT.unreachable) return [];
+    throw error;
+  }
+}
+
+/** Returns why to ask before keys that clients have just used are deleted. */
+function describeUse(used: readonly UsedKey[]): string {
+  const keys = used.map(
+    ({ name, clients }) => `'${name}' by ${firstOf(clients, SHOWN, String).join(', ')}`,
+  );
+  return `Keys were used within a day: ${firstOf(keys, SHOWN, String).join('; ')}. These clients are refused after the deletion.`;
 }

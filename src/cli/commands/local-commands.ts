@@ -78,10 +78,7 @@ export const LOCAL_COMMANDS = [
     isLocal: true,
     examples: [
       'tsigil restore /var/backups/tsigil.db',
-      {
-        command: 'tsigil restore postgres://tsigil@db.example/tsigil_restored',
-        purpose: 'withdraw what was deleted since a dump of PostgreSQL',
-      },
+      'tsigil restore postgres://tsigil@db.example/tsigil_restored  # withdraw what was deleted since a dump of PostgreSQL',
     ],
     async run({ argument: backup, flags, local, confirm, terminal }) {
       const { restore } = await local();

@@ -20,7 +20,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     examples: {
       create: [
         "tsigil tld create --name com --description 'Commercial'",
-        { command: 'tsigil tld create --name рф', purpose: 'create xn--p1ai' },
+        'tsigil tld create --name рф  # create xn--p1ai',
       ],
       list: [
         "tsigil tld list --name 'c*' --sort name",
@@ -53,21 +53,11 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     },
     examples: {
       create: [
-        {
-          command: 'tsigil tsigkey create transfer',
-          purpose: 'create a key with a new random secret',
-        },
-        {
-          command: 'openssl rand -base64 32 | tsigil tsigkey create update --secret -',
-          purpose: 'create a key with your own secret, hidden from other users of this machine',
-        },
+        'tsigil tsigkey create transfer  # create a key with a new random secret',
+        'openssl rand -base64 32 | tsigil tsigkey create update --secret -  # create a key with your own secret, hidden from other users of this machine',
         'tsigil tsigkey create acme --pool default --algorithm hmac-sha512',
         'tsigil tsigkey create backup --wait',
-        {
-          command:
-            'tsigil tsigkey create partner --zone example.org --zone example.net --right transfer',
-          purpose: 'create a key that may only transfer these two zones',
-        },
+        'tsigil tsigkey create partner --zone example.org --zone example.net --right transfer  # create a key that may only transfer these two zones',
       ],
       list: [
         "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",
@@ -86,11 +76,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         'tsigil tsigkey set transfer --generate --wait',
         'openssl rand -base64 32 | tsigil tsigkey set transfer --secret -',
         'tsigil tsigkey set update --name dynamic-update',
-        {
-          command:
-            'tsigil tsigkey set transfer --owner netops --consumer ns3.partner.example=192.0.2.7 --expires 365d',
-          purpose: 'say who answers for the key, who uses it, and when to replace it',
-        },
+        'tsigil tsigkey set transfer --owner netops --consumer ns3.partner.example=192.0.2.7 --expires 365d  # say who answers for the key, who uses it, and when to replace it',
       ],
       delete: [
         'tsigil tsigkey delete transfer dynamic-update',
@@ -173,18 +159,12 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     examples: {
       create: [
         'tsigil token create --name terraform --role reader --expires 90d',
-        {
-          command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)',
-          purpose: 'print only the token',
-        },
+        'TOKEN=$(tsigil token create --name ci --role admin -f value)  # print only the token',
         'tsigil token create --name deploy --role keymanager --pool anycast --from 192.0.2.0/24',
       ],
       list: [
         'tsigil token list -c name -c roles -c limits',
-        {
-          command: 'tsigil token list --unused 90d -c name -c last_used_at',
-          purpose: 'list tokens that were not used in the last 90 days',
-        },
+        'tsigil token list --unused 90d -c name -c last_used_at  # list tokens that were not used in the last 90 days',
       ],
       show: ['tsigil token show terraform -f json'],
     },

@@ -61,10 +61,7 @@ export const tldImport = defineCommand({
     'tsigil tld import tlds-alpha-by-domain.txt',
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
     'openstack tld list -f csv | tsigil tld import -',
-    {
-      command: "tsigil tld import export.csv --delimiter ';' --replace",
-      purpose: 'show the changes and ask for confirmation',
-    },
+    "tsigil tld import export.csv --delimiter ';' --replace  # show the changes and ask for confirmation",
     "printf 'com\\nco.uk\\n' | tsigil tld import -",
   ],
   async run({ argument: file, confirm, connect, flags, terminal }) {

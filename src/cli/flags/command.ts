@@ -14,7 +14,7 @@ import {
   withProjectFlags,
   type ProjectFlags,
 } from './flags.ts';
-import { addExamples, type Example } from './help.ts';
+import { addExamples } from './help.ts';
 
 /** What commands work with. */
 export interface Tools {
@@ -71,7 +71,7 @@ export interface CommandDefinition {
   readonly project?: 'one' | 'all';
   /** Whether the command sends the service no request. */
   readonly isLocal?: boolean;
-  readonly examples: readonly (string | Example)[];
+  readonly examples: readonly string[];
   run(run: Run): Promise<void> | void;
 }
 

@@ -1,20 +1,24 @@
 import type { Command, Option } from 'commander';
 
 /** An example command, with its purpose if the purpose is not obvious. */
-export interface Example {
+interface Example {
   readonly command: string;
-  readonly purpose?: string;
+  readonly purpose: string | undefined;
 }
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
 
-/** Adds examples to the end of a command's help, and to the manual page. */
-export function addExamples(command: Command, examples: readonly (string | Example)[]): Command {
-  const normalised = examples.map((example) =>
-    typeof example === 'string' ? { command: example } : example,
-  );
-  EXAMPLES.set(command, normalised);
-  const lines = normalised.map(
+/**
+ * Adds examples to the end of a command's help, and to the manual page. An example may end with a
+ * comment that states its purpose.
+ */
+export function addExamples(command: Command, examples: readonly string[]): Command {
+  const parts = examples.map((example): Example => {
+    const [line = '', purpose] = example.split('  # ');
+    return { command: line, purpose };
+  });
+  EXAMPLES.set(command, parts);
+  const lines = parts.map(
     ({ command: line, purpose }) => `${purpose === undefined ? '' : `  # ${purpose}\n`}  $ ${line}`,
   );
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);

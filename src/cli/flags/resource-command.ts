@@ -4,7 +4,6 @@ import type { Terminal } from '../output/terminal.ts';
 import type { Connection } from '../service/client.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Flags } from './flag.ts';
-import type { Example } from './help.ts';
 import type { FieldFlag } from './token-flags.ts';
 
 export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
@@ -79,7 +78,7 @@ export interface ResourceCommand {
     ): Promise<string | undefined>;
   };
   /** The examples of each verb. A verb without examples has no command. */
-  readonly examples: Readonly<Partial<Record<Verb, readonly (string | Example)[]>>>;
+  readonly examples: Readonly<Partial<Record<Verb, readonly string[]>>>;
 }
 
 /** Reports on standard error what concerns a resource. */

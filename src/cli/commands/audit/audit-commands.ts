@@ -45,13 +45,10 @@ const auditList = defineCommand({
   examples: [
     'tsigil audit list',
     'tsigil audit list --after 1h --action "tsigkeys:*"',
-    { command: 'tsigil audit list --key transfer-key', purpose: 'list what happened to a key' },
-    { command: 'tsigil audit list --actor ci', purpose: 'list what a token did' },
-    { command: 'tsigil audit list --outcome denied -f json', purpose: 'list refused requests' },
-    {
-      command: 'tsigil audit list --follow --after 1h -f json',
-      purpose: 'print the records of the last hour, then new records, as JSON lines',
-    },
+    'tsigil audit list --key transfer-key  # list what happened to a key',
+    'tsigil audit list --actor ci  # list what a token did',
+    'tsigil audit list --outcome denied -f json  # list refused requests',
+    'tsigil audit list --follow --after 1h -f json  # print the records of the last hour, then new records, as JSON lines',
   ],
   async run({ connect, flags, terminal }) {
     const { limit = DEFAULT_COUNT, long = false, format } = flags;

@@ -19,10 +19,7 @@ export const auditExport = defineCommand({
   },
   examples: [
     'tsigil audit export > audit.jsonl',
-    {
-      command: 'tsigil audit export --after 30d -o audit.jsonl',
-      purpose: 'export the last 30 days',
-    },
+    'tsigil audit export --after 30d -o audit.jsonl  # export the last 30 days',
   ],
   async run({ connect, flags, terminal }) {
     const { output = '-', overwrite = false } = flags;

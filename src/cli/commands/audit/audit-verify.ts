@@ -36,10 +36,7 @@ export const auditVerify = defineCommand({
   },
   examples: [
     'tsigil audit verify',
-    {
-      command: 'tsigil audit verify --checkpoints /var/log/tsigil.log',
-      purpose: 'also detect that the newest batches were deleted or replaced',
-    },
+    'tsigil audit verify --checkpoints /var/log/tsigil.log  # also detect that the newest batches were deleted or replaced',
   ],
   async run({ connect, flags: { checkpoints: file }, terminal }) {
     const checkpoints = file === undefined ? undefined : await readCheckpoints(file);

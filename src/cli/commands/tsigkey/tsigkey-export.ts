@@ -66,24 +66,10 @@ export const keyExport = defineCommand({
   flags: FLAGS,
   examples: [
     'tsigil tsigkey export transfer-key --format bind -o /etc/bind/transfer-key.conf',
-    {
-      command: 'tsigil tsigkey export transfer-key --format knot | sudo tee -a /etc/knot/knot.conf',
-      purpose: 'append the key to a configuration file',
-    },
-    {
-      command:
-        'tsigil tsigkey export --pool default --format nsd -o /etc/nsd/nsd.conf.d/keys.conf --overwrite',
-      purpose: 'replace a file with the current keys of a pool',
-    },
-    {
-      command:
-        'tsigil tsigkey export transfer-key --current --for secondary --primary 192.0.2.53 --zone example.org --format knot',
-      purpose: 'write what the operator of a secondary server needs',
-    },
-    {
-      command: 'tsigil tsigkey export --all --format lego --output-dir ./keys',
-      purpose: 'write one file for each key',
-    },
+    'tsigil tsigkey export transfer-key --format knot | sudo tee -a /etc/knot/knot.conf  # append the key to a configuration file',
+    'tsigil tsigkey export --pool default --format nsd -o /etc/nsd/nsd.conf.d/keys.conf --overwrite  # replace a file with the current keys of a pool',
+    'tsigil tsigkey export transfer-key --current --for secondary --primary 192.0.2.53 --zone example.org --format knot  # write what the operator of a secondary server needs',
+    'tsigil tsigkey export --all --format lego --output-dir ./keys  # write one file for each key',
   ],
   async run({ argument: idsOrNames, connect, flags, terminal }) {
     assertOneSelection(idsOrNames, flags);

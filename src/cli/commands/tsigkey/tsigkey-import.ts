@@ -99,16 +99,9 @@ export const keyImport = defineCommand({
   examples: [
     'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
     'tsigil tsigkey import --dry-run --from-nameserver ns1',
-    {
-      command:
-        'tsigil tsigkey import --dry-run --from-nameserver ns2 --config /etc/tsigil-agent/agent.yaml',
-      purpose: 'show what the keys of a name server with an agent may do',
-    },
+    'tsigil tsigkey import --dry-run --from-nameserver ns2 --config /etc/tsigil-agent/agent.yaml  # show what the keys of a name server with an agent may do',
     'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
-    {
-      command: 'openstack tsigkey list -f json | tsigil tsigkey import - --yes',
-      purpose: 'import the keys of Designate, each for its pool or zone',
-    },
+    'openstack tsigkey list -f json | tsigil tsigkey import - --yes  # import the keys of Designate, each for its pool or zone',
   ],
   async run({ argument: file, confirm, connect, flags, local, terminal }) {
     const { fromNameserver, fromPowerdns = '' } = flags;

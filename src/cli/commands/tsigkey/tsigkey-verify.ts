@@ -68,21 +68,9 @@ export const keyVerify = defineCommand({
   columns: COLUMNS,
   examples: [
     'tsigil tsigkey verify transfer-key --server ns1.example.org --zone example.org',
-    {
-      command:
-        "tsigil tsigkey verify transfer-key --server '[2001:db8::1]:5300' --zone example.org --transfer",
-      purpose: 'also check whether the key may transfer the zone',
-    },
-    {
-      command:
-        'tsigil tsigkey verify --pool default --server ns1.example.org --server ns2.example.org --zone example.org -f json',
-      purpose: 'verify each key of a pool against each server',
-    },
-    {
-      command: 'tsigil tsigkey verify --all',
-      purpose:
-        'verify all keys against the name servers that should have them, and list only the failures',
-    },
+    "tsigil tsigkey verify transfer-key --server '[2001:db8::1]:5300' --zone example.org --transfer  # also check whether the key may transfer the zone",
+    'tsigil tsigkey verify --pool default --server ns1.example.org --server ns2.example.org --zone example.org -f json  # verify each key of a pool against each server',
+    'tsigil tsigkey verify --all  # verify all keys against the name servers that should have them, and list only the failures',
   ],
   async run({ argument: idsOrNames, connect, flags, terminal }) {
     assertOneSelection(idsOrNames, flags);
