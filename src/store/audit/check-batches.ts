@@ -8,6 +8,7 @@ import {
 import type { TrailProblem, TrailVerification } from '../../domain/audit/trail.ts';
 import type { AuditKey } from '../../domain/encryption/keyring.ts';
 import { newSlicer } from '../sql/reader.ts';
+import { joined, type Fragment } from '../sql/fragments.ts';
 import type { Sql } from '../sql/sql.ts';
 import { rangeOf } from './batches.ts';
 import { isGenuine, readHead } from './head.ts';
@@ -79,31 +80,33 @@ async function readBatchRecords(
   batches: readonly AuditBatch[],
 ): Promise<ReadonlyMap<number, FoundBatch>> {
   const slicer = newSlicer();
-  const found = new Map<number, FoundBatch>();
+  const results = new Map<number, FoundBatch>();
   for (const batch of batches)
-    found.set(batch.number, { count: 0, first: 0, last: 0, hash: hashBatch(batch) });
-  let left = batches;
+    results.set(batch.number, { count: 0, first: 0, last: 0, hash: hashBatch(batch) });
+  let remaining = batches;
   for (let after = { batch: 0, seq: 0 }; ;) {
     if (slicer.isOver()) await slicer.next();
-    const range = rangeOf(left, RECORDS_PER_READ);
-    if (range === undefined) return found;
+    const range = rangeOf(remaining, RECORDS_PER_READ);
+    if (range === undefined) return results;
     const { edge, end, lowestSeq, highestSeq } = range;
-    const records = (
-      await sql.all(
-        `${SELECT_RECORDS}${IN_BATCHES} AND seq >= ? AND seq <= ? AND (batch > ? OR seq > ?) ORDER BY ${edge === end ? '' : 'batch, '}seq LIMIT ?`,
-        [
-          edge,
-          end,
-          Math.max(lowestSeq, 1),
-          Math.min(highestSeq, Number.MAX_SAFE_INTEGER),
-          edge,
-          after.batch === edge ? after.seq : 0,
-          RECORDS_PER_READ,
-        ],
-      )
-    ).map(storedRecord);
+    const conditions: Fragment[] = [
+      [IN_BATCHES, edge, end],
+      [
+        'seq >= ? AND seq <= ?',
+        Math.max(lowestSeq, 1),
+        Math.min(highestSeq, Number.MAX_SAFE_INTEGER),
+      ],
+      ['(batch > ? OR seq > ?)', edge, after.batch === edge ? after.seq : 0],
+    ];
+    const { text, parameters } = joined(conditions, ' AND ');
+    const order = edge === end ? 'seq' : 'batch, seq';
+    const rows = await sql.all(`${SELECT_RECORDS}${text} ORDER BY ${order} LIMIT ?`, [
+      ...parameters,
+      RECORDS_PER_READ,
+    ]);
+    const records = rows.map(storedRecord);
     for (const record of records) {
-      const batch = found.get(record.batch ?? 0);
+      const batch = results.get(record.batch ?? 0);
       if (batch === undefined) continue;
       if (batch.count === 0) batch.first = record.seq;
       batch.count += 1;
@@ -112,7 +115,7 @@ async function readBatchRecords(
     }
     const last = records.length === RECORDS_PER_READ ? records.at(-1) : undefined;
     after = { batch: last?.batch ?? end, seq: last?.seq ?? 0 };
-    left = left.filter(
+    remaining = remaining.filter(
       ({ number }) => number > end || (last !== undefined && number >= after.batch),
     );
   }

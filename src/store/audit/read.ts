@@ -11,10 +11,11 @@ import {
   type RecordPage,
   type RecordQuery,
 } from '../../domain/audit/trail.ts';
-import { firstBatch, rangeOf, SELECT_BATCHES, storedBatch } from './batches.ts';
+import { firstBatch, rangeOf, SELECT_BATCHES, storedBatch, type Range } from './batches.ts';
 import { lastBatchOf } from './head.ts';
 import { newSlicer } from '../sql/reader.ts';
-import type { Sql, SqlCondition, SqlRow, SqlValue } from '../sql/sql.ts';
+import { joined, type Fragment } from '../sql/fragments.ts';
+import type { Sql, SqlRow } from '../sql/sql.ts';
 
 const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
 /** The beginning of a query for records. Callers append the conditions. */
@@ -49,36 +50,51 @@ const STEPS_PER_PAGE = 100;
 
 const MAX_SEQ = Number.MAX_SAFE_INTEGER;
 
+/** How a list goes through the sealed records. */
+interface Direction {
+  readonly after: '>' | '<';
+  readonly order: 'ASC' | 'DESC';
+  /** Returns the position before the first record of a batch. */
+  begin(batch: number): Position;
+  /** The step from a batch to the next. */
+  readonly step: 1 | -1;
+}
+
+const DIRECTIONS: Readonly<Record<RecordQuery['first'], Direction>> = {
+  oldest: { after: '>', order: 'ASC', begin: (batch) => ({ batch, seq: 0 }), step: 1 },
+  newest: { after: '<', order: 'DESC', begin: (batch) => ({ batch, seq: MAX_SEQ }), step: -1 },
+};
+
 /**
  * Returns a page of records. All pages together contain every record once, even if other processes
  * write meanwhile.
  */
 export async function readRecords(sql: Sql, query: RecordQuery): Promise<RecordPage> {
-  const { from, first, filters } = query;
+  const { first, filters } = query;
   const page = createPage(query);
-  const start = first === 'newest' || from === undefined ? await firstBatch(sql, filters.after) : 0;
-  if (first === 'oldest') return readSealed(sql, query, page, from ?? { batch: start, seq: 0 }, 0);
-  const unsealed = from ?? {
+  if (first === 'oldest') {
+    const from = query.from ?? { batch: await firstBatch(sql, filters.after), seq: 0 };
+    return readSealed(sql, query, page, from, 0);
+  }
+  const lowestBatch = await firstBatch(sql, filters.after);
+  const from = query.from ?? {
     batch: (await lastBatchOf(sql))?.number ?? 0,
     seq: MAX_SEQ,
     unsealed: true,
   };
-  if (unsealed.unsealed !== true) return readSealed(sql, query, page, unsealed, start);
-  await readUnsealed(sql, query, page, unsealed);
+  if (from.unsealed !== true) return readSealed(sql, query, page, from, lowestBatch);
+  await readUnsealed(sql, query, page, from);
   const last = page.records.at(-1);
   if (page.isFull() && last !== undefined)
-    return {
-      records: page.records,
-      next: { batch: unsealed.batch, seq: last.seq, unsealed: true },
-    };
-  return readSealed(sql, query, page, { batch: unsealed.batch, seq: MAX_SEQ }, start);
+    return { records: page.records, next: { ...from, seq: last.seq } };
+  return readSealed(sql, query, page, { batch: from.batch, seq: MAX_SEQ }, lowestBatch);
 }
 
 /** A page while it is read. */
 interface OpenPage {
   readonly records: AuditRecord[];
-  /** Adds the next record, unless the page is full. */
-  add(record: AuditRecord): void;
+  /** Adds the next record. Returns false if the page was full already, or has no room for it. */
+  add(record: AuditRecord): boolean;
   isFull(): boolean;
   /** Returns how many rows to read next. */
   wanted(): number;
@@ -92,12 +108,13 @@ function createPage({ limit, maxBytes }: RecordQuery): OpenPage {
   return {
     records,
     add(record) {
-      if (isFull) return;
+      if (isFull) return false;
       bytes += Buffer.byteLength(JSON.stringify(record)) + ','.length;
       isFull = bytes > maxBytes && records.length > 0;
-      if (isFull) return;
+      if (isFull) return false;
       records.push(record);
       isFull = records.length === limit;
+      return true;
     },
     isFull: () => isFull,
     wanted: () => Math.min(MAX_ROWS, limit - records.length),
@@ -116,80 +133,101 @@ async function readUnsealed(
 ): Promise<void> {
   const { lowest, highest } = (await sql.one(UNSEALED_RANGE, [batch])) ?? {};
   if (lowest == null) return;
-  const condition = conditionOf(filters);
   const slicer = newSlicer();
   for (let end = Math.min(seq, Number(highest) + 1); end > Number(lowest) && !page.isFull();) {
     if (slicer.isOver()) await slicer.next();
     const start = Math.max(Number(lowest), end - UNSEALED_PER_STEP);
     const wanted = page.wanted();
+    const conditions: Fragment[] = [
+      ['seq >= ? AND seq < ?', start, end],
+      ['(batch IS NULL OR batch > ?)', batch],
+      ...conditionsOf(filters),
+    ];
+    const { text, parameters } = joined(conditions, ' AND ');
     const rows = await sql.all(
-      `${SELECT_RECORDS}seq >= ? AND seq < ? AND (batch IS NULL OR batch > ?)${condition.text} ORDER BY seq DESC LIMIT ?`,
-      [start, end, batch, ...condition.parameters, wanted],
+      `${SELECT_RECORDS}${text} ORDER BY seq DESC LIMIT ?`,
+      [...parameters, wanted],
       'once',
     );
-    const found = rows.map(storedRecord).map(shown);
-    for (const record of found) page.add(record);
-    end = found.length === wanted ? (found.at(-1)?.seq ?? start) : start;
+    const records = rows.map(storedRecord).map(shown);
+    for (const record of records) page.add(record);
+    end = records.length === wanted ? (records.at(-1)?.seq ?? start) : start;
   }
 }
 
-/** Adds sealed records after `from`, from the batch `start` and later batches, and ends the page. */
+/** Adds sealed records after `from`, of the batch `lowestBatch` and later ones, and ends the page. */
 async function readSealed(
   sql: Sql,
-  { filters, first }: RecordQuery,
+  query: RecordQuery,
   page: OpenPage,
   from: Position,
-  start: number,
+  lowestBatch: number,
 ): Promise<RecordPage> {
-  const { sign, order } =
-    first === 'oldest'
-      ? ({ sign: '>', order: 'ASC' } as const)
-      : ({ sign: '<', order: 'DESC' } as const);
-  const condition = conditionOf(filters);
+  const { begin, step } = DIRECTIONS[query.first];
   const { records } = page;
   const slicer = newSlicer();
   let position = from;
-  for (let step = 0; step < STEPS_PER_PAGE; step += 1) {
+  for (let steps = 0; steps < STEPS_PER_PAGE; steps += 1) {
     if (slicer.isOver()) await slicer.next();
-    const rows = await sql.all(
-      `${SELECT_BATCHES}number ${sign}= ? AND number >= ? ORDER BY number ${order} LIMIT ?`,
-      [position.batch, start, BATCHES_PER_STEP],
-    );
-    const batches = rows.map(storedBatch);
     const wanted = page.wanted();
-    const range = rangeOf(batches, stepSize(filters, wanted));
+    const { range, isLast } = await nextRange(sql, query, position, lowestBatch, wanted);
     if (range === undefined) return { records, next: undefined };
-    const firstSeq = first === 'oldest' ? 0 : MAX_SEQ;
-    const edgeSeq = range.edge === position.batch ? position.seq : firstSeq;
-    const found = await sql.all(
-      `${SELECT_RECORDS}${filters.resource_id === undefined ? IN_BATCHES : IN_EACH_BATCH} AND seq >= ? AND seq <= ? AND (batch ${sign} ? OR seq ${sign} ?)${condition.text} ORDER BY ${range.edge === range.end ? '' : `batch ${order}, `}seq ${order} LIMIT ?`,
-      [
-        Math.min(range.edge, range.end),
-        Math.max(range.edge, range.end),
-        range.lowestSeq,
-        range.highestSeq,
-        range.edge,
-        edgeSeq,
-        ...condition.parameters,
-        wanted,
-      ],
-      'once',
-    );
-    const before = records.length;
-    for (const row of found) page.add(shown(storedRecord(row)));
-    const last = records.at(-1);
-    if (records.length > before && last !== undefined)
-      position = { batch: last.batch ?? range.edge, seq: last.seq };
+    const rows = await readRange(sql, query, position, range, wanted);
+    for (const row of rows) {
+      const record = shown(storedRecord(row));
+      if (page.add(record)) position = { batch: record.batch ?? range.edge, seq: record.seq };
+    }
     if (page.isFull()) return { records, next: position };
-    if (found.length === wanted) continue;
-    if (batches.length < BATCHES_PER_STEP && batches.at(-1)?.number === range.end)
-      return { records, next: undefined };
-    position =
-      first === 'oldest'
-        ? { batch: range.end + 1, seq: 0 }
-        : { batch: range.end - 1, seq: MAX_SEQ };
+    if (rows.length === wanted) continue;
+    if (isLast) return { records, next: undefined };
+    position = begin(range.end + step);
   }
   return { records, next: position };
+}
+
+/** Returns the batches that the next step searches, if any, and whether no others follow. */
+async function nextRange(
+  sql: Sql,
+  { first, filters }: RecordQuery,
+  position: Position,
+  lowestBatch: number,
+  wanted: number,
+): Promise<{ readonly range: Range | undefined; readonly isLast: boolean }> {
+  const { after, order } = DIRECTIONS[first];
+  const rows = await sql.all(
+    `${SELECT_BATCHES}number ${after}= ? AND number >= ? ORDER BY number ${order} LIMIT ?`,
+    [position.batch, lowestBatch, BATCHES_PER_STEP],
+  );
+  const batches = rows.map(storedBatch);
+  const range = rangeOf(batches, stepSize(filters, wanted));
+  const isLast = batches.length < BATCHES_PER_STEP && batches.at(-1)?.number === range?.end;
+  return { range, isLast };
+}
+
+/** Reads at most `wanted` records of consecutive batches that come after a position. */
+function readRange(
+  sql: Sql,
+  { first, filters }: RecordQuery,
+  position: Position,
+  { edge, end, lowestSeq, highestSeq }: Range,
+  wanted: number,
+): Promise<SqlRow[]> {
+  const { after, order, begin } = DIRECTIONS[first];
+  const { seq } = edge === position.batch ? position : begin(edge);
+  const inBatches = filters.resource_id === undefined ? IN_BATCHES : IN_EACH_BATCH;
+  const conditions: Fragment[] = [
+    [inBatches, Math.min(edge, end), Math.max(edge, end)],
+    ['seq >= ? AND seq <= ?', lowestSeq, highestSeq],
+    [`(batch ${after} ? OR seq ${after} ?)`, edge, seq],
+    ...conditionsOf(filters),
+  ];
+  const { text, parameters } = joined(conditions, ' AND ');
+  const batchOrder = edge === end ? '' : `batch ${order}, `;
+  return sql.all(
+    `${SELECT_RECORDS}${text} ORDER BY ${batchOrder}seq ${order} LIMIT ?`,
+    [...parameters, wanted],
+    'once',
+  );
 }
 
 /**
@@ -225,27 +263,26 @@ function shown(stored: StoredRecord): AuditRecord {
   }
 }
 
-/** Returns the SQL conditions of filters, each with ` AND ` before it. */
-function conditionOf(filters: RecordFilters): SqlCondition {
-  const texts: string[] = [];
-  const parameters: SqlValue[] = [];
-  const add = (text: string, value: string | undefined) => {
-    if (value === undefined) return;
-    texts.push(` AND ${text}`);
-    parameters.push(value);
-  };
-  for (const name of RECORD_FILTERS) {
+function conditionsOf(filters: RecordFilters): Fragment[] {
+  const named = RECORD_FILTERS.flatMap((name): Fragment[] => {
     const value = filters[name];
-    if (name === 'action' && value?.includes('*') === true)
-      add("action LIKE ? ESCAPE '\\'", likePattern(value));
-    else if (name === 'actor_name') add('lower(actor_name) = lower(?)', value);
-    else if (name === 'resource_name')
-      add(`lower(rtrim(resource_name, '.')) = lower(rtrim(?, '.'))`, value);
-    else add(`${name} = ?`, value);
-  }
-  add('at >= ?', filters.after);
-  add('at < ?', filters.before);
-  return { text: texts.join(''), parameters };
+    return value === undefined ? [] : [filterOf(name, value)];
+  });
+  const { after, before } = filters;
+  return [
+    ...named,
+    ...(after === undefined ? [] : [['at >= ?', after] as const]),
+    ...(before === undefined ? [] : [['at < ?', before] as const]),
+  ];
+}
+
+function filterOf(name: (typeof RECORD_FILTERS)[number], value: string): Fragment {
+  if (name === 'actor_name') return ['lower(actor_name) = lower(?)', value];
+  if (name === 'resource_name')
+    return [`lower(rtrim(resource_name, '.')) = lower(rtrim(?, '.'))`, value];
+  if (name === 'action' && value.includes('*'))
+    return ["action LIKE ? ESCAPE '\\'", likePattern(value)];
+  return [`${name} = ?`, value];
 }
 
 function likePattern(pattern: string): string {

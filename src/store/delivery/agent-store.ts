@@ -38,7 +38,7 @@ export function createAgentStore(database: Database): AgentStore {
         return { fence: Number(row?.fence), isPaused: Number(row?.paused) === 1 };
       }),
     async due(ids) {
-      const found: string[] = [];
+      const dueIds: string[] = [];
       for (let start = 0; start < ids.length; start += MAX_IDS) {
         const some = ids.slice(start, start + MAX_IDS);
         const rows = await database.reads.all(
@@ -47,9 +47,9 @@ export function createAgentStore(database: Database): AgentStore {
           some,
           'once',
         );
-        found.push(...rows.map(({ id }) => String(id)));
+        dueIds.push(...rows.map(({ id }) => String(id)));
       }
-      return found;
+      return dueIds;
     },
     async claim(id, agent, leaseMs, force) {
       const claim = await database.write(async (sql) => {

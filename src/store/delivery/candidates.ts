@@ -23,12 +23,15 @@ export async function candidatesOf(
   slicer: Slicer,
 ): Promise<Candidate[]> {
   const { reads, dialect } = database;
-  const found = new Map<string, { readonly resource: string; readonly zones: 'all' | string[] }>();
+  const targets = new Map<
+    string,
+    { readonly resource: string; readonly zones: 'all' | string[] }
+  >();
   const ofPool = await reads.all(
     `SELECT id FROM tsigkeys WHERE resource_id = ? AND scope = 'POOL'`,
     [poolId],
   );
-  for (const { id } of ofPool) found.set(String(id), { resource: poolId, zones: 'all' });
+  for (const { id } of ofPool) targets.set(String(id), { resource: poolId, zones: 'all' });
   await nextIfOver(slicer);
   // Join from the keys to their zones, because a pool may have far more zones than keys.
   const ofZones = await reads.all(
@@ -38,13 +41,13 @@ export async function candidatesOf(
     [poolId],
   );
   for (const { id, zone_id: zoneId, zone } of ofZones)
-    found.set(String(id), { resource: String(zoneId), zones: [String(zone)] });
+    targets.set(String(id), { resource: String(zoneId), zones: [String(zone)] });
   const candidates: Candidate[] = [];
-  for await (const some of partsInSlices([...found.keys()], slicer, KEYS_PER_PAGE)) {
+  for await (const some of partsInSlices([...targets.keys()], slicer, KEYS_PER_PAGE)) {
     const { keys, granted } = await readKeys(reads, store, some);
     const successors = await successorsOf(reads, some);
     for (const key of keys) {
-      const { resource, zones = [] } = found.get(key.id) ?? {};
+      const { resource, zones = [] } = targets.get(key.id) ?? {};
       if (key.resource_id !== resource) return candidatesOf(database, store, poolId, slicer);
       const successorId = successors.get(key.id);
       candidates.push({ key, zones, granted: granted.get(key.id) ?? NONE, successorId });

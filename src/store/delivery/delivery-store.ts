@@ -4,13 +4,15 @@ import {
   type Claim,
   type DeliveryStore,
   type PassPlan,
+  type PassRecord,
 } from '../../domain/delivery/delivery-ports.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
 import { insertRecords } from '../sql/audit-records.ts';
 import { newSlicer } from '../sql/reader.ts';
-import type { Database } from '../sql/sql.ts';
+import { joined, type Fragment } from '../sql/fragments.ts';
+import type { Database, Dialect, Sql } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 import { candidatesOf, retiredNamesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox, stampsIn } from './claims.ts';
@@ -25,12 +27,17 @@ import {
   ROWS,
 } from './pass-records.ts';
 
+/** The SQL condition that a holder still has its claim. The values are those of a `Lease`. */
+const OWNED = 'id = ? AND holder = ? AND fence = ?';
+
+type Lease = readonly [id: string, holder: string, fence: number];
+
 /** Returns the operations on the state of delivery in an open database. */
 export function createDeliveryStore(database: Database, store: Store, clock: Clock): DeliveryStore {
   const now = database.dialect.nowMs;
   const table = tablesIn(database.dialect, database.keyring)(nameServer);
   const hasWork = `delivery = 'service' AND (holder IS NULL OR lease_until < ${now}) AND ${isDue(now)}`;
-  const owned = 'id = ? AND holder = ? AND fence = ?';
+  const isLeased = `${OWNED} AND lease_until > ${now}`;
   const outbox = async (id: string) => {
     const rows = await database.reads.all('SELECT id FROM outbox WHERE nameserver_id = ?', [id]);
     return rows.map((row) => String(row.id));
@@ -68,7 +75,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
     renew: (id, holder, fence, leaseMs) =>
       database.write(async (sql) => {
         const renewed = await sql.run(
-          `UPDATE nameservers SET lease_until = ${now} + ? WHERE ${owned}`,
+          `UPDATE nameservers SET lease_until = ${now} + ? WHERE ${OWNED}`,
           [leaseMs, id, holder, fence],
         );
         return renewed > 0;
@@ -81,7 +88,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       }),
     outbox,
     countChanges,
-    isBehind: async (id, known) => (await countChanges(id)) > known.length,
+    isBehind: async (id, changes) => (await countChanges(id)) > changes.length,
     async desired(server) {
       const slicer = newSlicer();
       const { pool_id: pool } = server;
@@ -92,31 +99,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
     },
     deliveries: (id) => readDeliveries(database.reads, id),
     record: (id, holder, fence, pass) =>
-      database.write(async (sql) => {
-        const row = await sql.one(
-          `SELECT ${now} - min(at) AS lag FROM outbox WHERE nameserver_id = ?`,
-          [id],
-        );
-        await recordServer(sql, now, owned, [id, holder, fence], pass);
-        for (const ids of parts(pass.outbox, ...ROWS))
-          await sql.run(
-            `DELETE FROM outbox WHERE nameserver_id = ? AND id IN (${places(ids.length)})`,
-            [id, ...ids],
-          );
-        const { changed, removedIds, events } = pass.deliveries;
-        for (const ids of parts(removedIds, ...ROWS))
-          await sql.run(
-            `DELETE FROM deliveries WHERE nameserver_id = ? AND key_id IN (${places(ids.length)})`,
-            [id, ...ids],
-          );
-        await putDeliveries(sql, id, changed);
-        await insertRecords(sql, events);
-        await putUses(sql, database.dialect.rowLock, id, pass.log.uses);
-        const { lag } = row ?? {};
-        return pass.outbox.length === 0 || lag === null || lag === undefined
-          ? undefined
-          : Number(lag) / 1000;
-      }),
+      database.write((sql) => recordPass(sql, database.dialect, [id, holder, fence], pass)),
     fail: (id, holder, fence, failure) =>
       database.write(async (sql) => {
         const attempts = await recordFailure(sql, now, [id, holder, fence], failure, clock);
@@ -125,21 +108,17 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       }),
     begin: (id, holder, fence, rows, stamps) =>
       database.write(async (sql) => {
-        const begun = await sql.run(
-          `UPDATE nameservers SET applied_hash = NULL, stamps = ?
-            WHERE ${owned} AND lease_until > ${now}`,
-          [stamps.join(' '), id, holder, fence],
-        );
-        if (begun === 0) throw new LeaseLostError();
+        const changes: Fragment[] = [['applied_hash = NULL'], ['stamps = ?', stamps.join(' ')]];
+        await changeServer(sql, changes, isLeased, [id, holder, fence]);
         await putDeliveries(sql, id, rows);
       }),
     hold: (id, holder, fence, { stamps, held, rows, since }) =>
       database.write(async (sql) => {
-        const begun = await sql.run(
-          `UPDATE nameservers SET stamps = ?, held = ? WHERE ${owned} AND lease_until > ${now}`,
-          [stamps.join(' '), JSON.stringify(held), id, holder, fence],
-        );
-        if (begun === 0) throw new LeaseLostError();
+        const changes: Fragment[] = [
+          ['stamps = ?', stamps.join(' ')],
+          ['held = ?', JSON.stringify(held)],
+        ];
+        await changeServer(sql, changes, isLeased, [id, holder, fence]);
         const changed = await sql.all(
           'SELECT id FROM tsigkeys WHERE coalesce(updated_at, created_at) >= ?',
           [since],
@@ -151,17 +130,17 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       }),
     assign: (id, holder, fence, { plan, stamps, rows, isApplied }) =>
       database.write(async (sql) => {
-        const hash = isApplied ? '' : ', applied_hash = NULL';
-        const assigned = await sql.run(
-          `UPDATE nameservers SET plan = ?, stamps = ?${hash} WHERE ${owned}`,
-          [JSON.stringify(plan), stamps.join(' '), id, holder, fence],
-        );
-        if (assigned === 0) throw new LeaseLostError();
+        const changes: Fragment[] = [
+          ['plan = ?', JSON.stringify(plan)],
+          ['stamps = ?', stamps.join(' ')],
+          ...(isApplied ? [] : [['applied_hash = NULL'] as const]),
+        ];
+        await changeServer(sql, changes, OWNED, [id, holder, fence]);
         await putDeliveries(sql, id, rows);
       }),
     async assigned(id, holder, fence) {
       const row = await database.reads.one(
-        `SELECT plan, stamps FROM nameservers WHERE ${owned} AND plan IS NOT NULL`,
+        `SELECT plan, stamps FROM nameservers WHERE ${OWNED} AND plan IS NOT NULL`,
         [id, holder, fence],
       );
       if (row === undefined) throw new LeaseLostError();
@@ -172,7 +151,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       database.write(async (sql) => {
         if (rows.length === 0) return;
         const row = await sql.one(
-          `SELECT 1 AS found FROM nameservers WHERE ${owned}${database.dialect.rowLock}`,
+          `SELECT 1 AS found FROM nameservers WHERE ${OWNED}${database.dialect.rowLock}`,
           [id, holder, fence],
         );
         if (row === undefined) throw new LeaseLostError();
@@ -199,6 +178,52 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       }),
     request: (id, confirm) => requestPass(database, id, confirm),
   };
+}
+
+/** Changes the row of a claimed name server. Throws `LeaseLostError`. */
+async function changeServer(
+  sql: Sql,
+  changes: readonly Fragment[],
+  condition: string,
+  lease: Lease,
+): Promise<void> {
+  const { text, parameters } = joined(changes, ', ');
+  const values = [...parameters, ...lease];
+  const changed = await sql.run(`UPDATE nameservers SET ${text} WHERE ${condition}`, values);
+  if (changed === 0) throw new LeaseLostError();
+}
+
+/** Implements `DeliveryStore.record`. */
+async function recordPass(
+  sql: Sql,
+  { nowMs, rowLock }: Dialect,
+  lease: Lease,
+  pass: PassRecord,
+): Promise<number | undefined> {
+  const [id] = lease;
+  const row = await sql.one(
+    `SELECT ${nowMs} - min(at) AS lag FROM outbox WHERE nameserver_id = ?`,
+    [id],
+  );
+  await recordServer(sql, nowMs, OWNED, lease, pass);
+  for (const ids of parts(pass.outbox, ...ROWS))
+    await sql.run(`DELETE FROM outbox WHERE nameserver_id = ? AND id IN (${places(ids.length)})`, [
+      id,
+      ...ids,
+    ]);
+  const { changed, removedIds, events } = pass.deliveries;
+  for (const ids of parts(removedIds, ...ROWS))
+    await sql.run(
+      `DELETE FROM deliveries WHERE nameserver_id = ? AND key_id IN (${places(ids.length)})`,
+      [id, ...ids],
+    );
+  await putDeliveries(sql, id, changed);
+  await insertRecords(sql, events);
+  await putUses(sql, rowLock, id, pass.log.uses);
+  const { lag } = row ?? {};
+  return pass.outbox.length === 0 || lag === null || lag === undefined
+    ? undefined
+    : Number(lag) / 1000;
 }
 
 /** Requests an immediate pass for a name server. The pass probes all keys. */

@@ -9,6 +9,7 @@ import type { Clock } from '../../domain/model/ports.ts';
 import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../domain/text/timestamps.ts';
 import { newSlicer, pages } from '../sql/reader.ts';
+import { joined, type Fragment } from '../sql/fragments.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 import { stampsIn } from './claims.ts';
 import { addRows, places } from './outbox.ts';
@@ -45,9 +46,23 @@ export async function recordServer(
   lease: readonly SqlValue[],
   pass: PassRecord,
 ): Promise<void> {
-  const { found, applied, next, keepLeaseMs } = pass;
+  const { text, parameters } = joined(passChanges(now, pass), ', ');
+  const recorded = await sql.run(
+    `UPDATE nameservers SET ${text} WHERE ${owned}${mayKeep(pass.keepLeaseMs)}`,
+    [...parameters, ...lease],
+  );
+  if (recorded === 0) throw new LeaseLostError();
+  await keepStamp(sql, pass.stamp, lease);
+  await keepEvidence(sql, pass.log, lease);
+}
+
+/**
+ * Returns what a pass changes in the row of its name server. What the pass did not find out stays,
+ * by `coalesce` and `CASE`, so that all passes share one statement.
+ */
+function passChanges(now: string, { found, applied, next, keepLeaseMs }: PassRecord): Fragment[] {
   const { state, error } = found;
-  const assignments: readonly (readonly [assignment: string, ...values: SqlValue[]])[] = [
+  return [
     [leaseOf(now, keepLeaseMs)],
     ['state = ?', state],
     ['error_code = ?', error?.code ?? null],
@@ -73,14 +88,6 @@ export async function recordServer(
     ],
     [`probe_at = coalesce(${now} + ?, probe_at)`, next.probeMs ?? null],
   ];
-  const recorded = await sql.run(
-    `UPDATE nameservers SET ${assignments.map(([assignment]) => assignment).join(', ')}
-      WHERE ${owned}${mayKeep(keepLeaseMs)}`,
-    [...assignments.flatMap(([, ...values]) => values), ...lease],
-  );
-  if (recorded === 0) throw new LeaseLostError();
-  await keepStamp(sql, pass.stamp, lease);
-  await keepEvidence(sql, pass.log, lease);
 }
 
 /** Stores what the log of a name server shows, and how far it was read. */
@@ -168,23 +175,23 @@ export async function recordFailure(
   const attempts = Number(row.attempts) + 1;
   const wait = Math.round(retryMs(attempts));
   const next = timestampOf(millisecondsOf(clock()) + wait);
+  const changes: Fragment[] = [
+    ['state = ?', state],
+    ['error_code = ?', error.code],
+    ['error = ?', error.message.slice(0, 1000)],
+    ['keys_wanted = coalesce(?, keys_wanted)', keysWanted ?? null],
+    ['attempts = ?', attempts],
+    ['next_attempt_at = ?', next],
+    ['refusals = ?', refusals],
+    [`retry_at = ${now} + ?`, wait],
+    [`check_at = ${now} + ?`, wait],
+    [`failed_at = ${now}`],
+  ];
+  const { text, parameters } = joined(changes, ', ');
   await sql.run(
-    `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
-      keys_wanted = coalesce(?, keys_wanted), attempts = ?, next_attempt_at = ?, refusals = ?, retry_at = ${now} + ?, check_at = ${now} + ?,
-      failed_at = ${now}
+    `UPDATE nameservers SET ${text}, ${leaseOf(now, keepLeaseMs)}
       WHERE id = ? AND holder = ? AND fence = ?`,
-    [
-      state,
-      error.code,
-      error.message.slice(0, 1000),
-      keysWanted ?? null,
-      attempts,
-      next,
-      refusals,
-      wait,
-      wait,
-      ...lease,
-    ],
+    [...parameters, ...lease],
   );
   await markTried(sql, lease, outbox);
   await keepStamp(sql, stamp, lease);
@@ -269,7 +276,7 @@ const ROWS_PER_PAGE = 1000;
 
 /** Returns the deliveries to a name server, in the order of the ids of their keys. */
 export async function readDeliveries(sql: Sql, id: string): Promise<Delivery[]> {
-  const found: Delivery[] = [];
+  const deliveries: Delivery[] = [];
   const all = pages(
     ROWS_PER_PAGE,
     (after) =>
@@ -280,8 +287,8 @@ export async function readDeliveries(sql: Sql, id: string): Promise<Delivery[]> 
       ),
     (row) => String(row.key_id),
   );
-  for await (const rows of all) for (const row of rows) found.push(deliveryOf(row));
-  return found;
+  for await (const rows of all) for (const row of rows) deliveries.push(deliveryOf(row));
+  return deliveries;
 }
 
 /** Returns the delivery in a row of the database. */
