@@ -52,16 +52,9 @@ export async function assertOnlyResourcesOf(from: Reader, to: Reader): Promise<v
 
 async function assertNoOtherResources(type: ResourceType, from: Reader, to: Reader): Promise<void> {
   for await (const rows of allResources(type, to)) {
-    const known = new Set(
-      (
-        await from.find(
-          type,
-          'id',
-          rows.map(({ id }) => id),
-        )
-      ).map(({ id }) => id),
-    );
-    const other = rows.find((row) => !known.has(row.id));
+    const ids = rows.map(({ id }) => id);
+    const sourceIds = await from.present(type, 'id', ids);
+    const other = rows.find((row) => !sourceIds.has(row.id));
     if (other !== undefined) {
       throw new ServiceError(
         'bad_request',

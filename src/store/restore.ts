@@ -96,19 +96,19 @@ export async function isEarlierState(backup: Sql, replaced: Sql): Promise<boolea
   if (one?.applied_at !== other?.applied_at) return false;
   const end = await lastBatchOf(backup);
   if (end === undefined) return true;
-  const found = await replaced.one('SELECT hash FROM audit_batches WHERE number = ?', [end.number]);
-  return found?.hash === end.hash;
+  const batch = await replaced.one('SELECT hash FROM audit_batches WHERE number = ?', [end.number]);
+  return batch?.hash === end.hash;
 }
 
 /** Compares the tokens and keys of a backup with those of the database that it will replace. */
 export async function changesSince(backup: Reader, replaced: Reader): Promise<ChangesSince> {
   const tokens = await compare(token, backup, replaced);
   const keys = await compare(tsigkey, backup, replaced);
-  const gone = (await compare(retiredKey, backup, replaced)).missing;
+  const retired = await compare(retiredKey, backup, replaced);
   const restored = await replaced.present(
     tsigkey,
     'id',
-    gone.map(({ id }) => id),
+    retired.missing.map(({ id }) => id),
   );
   const retiredIds = await replaced.present(
     retiredKey,
@@ -133,7 +133,7 @@ export async function changesSince(backup: Reader, replaced: Reader): Promise<Ch
     tokens: tokens.missing,
     keys: keys.missing,
     retiredIds,
-    retired: gone.filter(({ id }) => !restored.has(id)),
+    retired: retired.missing.filter(({ id }) => !restored.has(id)),
     changed,
     added: { tokens: tokens.added, keys: keys.added },
   };
@@ -163,8 +163,8 @@ async function compare<F extends Fields>(
   }
   const added: string[] = [];
   for await (const rows of allResources(type, replaced)) {
-    const known = await backup.present(type, 'id', idsOf(rows));
-    for (const row of rows) if (!known.has(row.id)) added.push(String(row.name));
+    const backupIds = await backup.present(type, 'id', idsOf(rows));
+    for (const row of rows) if (!backupIds.has(row.id)) added.push(String(row.name));
   }
   return { missing, both, added };
 }

@@ -126,8 +126,8 @@ export function runRotations({
       );
       const states = new Map(rows.map((row) => [String(row.state), Number(row.count)]));
       const others = ['active', 'spreading', 'switching', 'draining'];
-      const known = others.reduce((sum, state) => sum + (states.get(state) ?? 0), 0);
-      states.set('active', (states.get('active') ?? 0) + Number(all?.count) - known);
+      const withRow = others.reduce((sum, state) => sum + (states.get(state) ?? 0), 0);
+      states.set('active', (states.get('active') ?? 0) + Number(all?.count) - withRow);
       return {
         states,
         waiting: new Map(

@@ -1,20 +1,17 @@
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Keyring } from '../domain/encryption/keyring.ts';
-import type { Affected, Page, Reader, Store, Turn, Writer } from '../domain/model/ports.ts';
-import type { Condition, PageQuery } from '../domain/model/query.ts';
-import type { Fields, ResourceType } from '../domain/model/resource.ts';
-import { isLookup, isReadOffIndex } from './sql/indexes.ts';
+import type { Affected, Reader, Store, Writer } from '../domain/model/ports.ts';
+import type { ResourceType } from '../domain/model/resource.ts';
 import { partsInSlices } from '../domain/scheduling/slicer.ts';
-import { fewWithPrefix } from './sql/prefix.ts';
-import { newSlicer, readerOn, readPage } from './sql/reader.ts';
+import { newSlicer, readerOn } from './sql/reader.ts';
 import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
 import { tsigkey } from '../domain/resources/tsigkey.ts';
 import { keysThat } from './keys-in-need.ts';
-import { createScans } from './scans.ts';
+import { createLists } from './lists.ts';
 import { insertRecord } from './sql/audit-records.ts';
 import { loadDataKeys } from './sql/data-keys.ts';
-import type { Database, Snapshot, Sql, SqlValue, TransactionSql } from './sql/sql.ts';
+import type { Database, Dialect, Snapshot, Sql, SqlValue, TransactionSql } from './sql/sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
 
 const TOKENS_AT_A_TIME = 256;
@@ -23,9 +20,6 @@ const NOTE_USE =
   'UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)';
 
 const NOTE_SEEN = 'UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at < ?';
-
-/** The turn of lists that the service reads without a caller. */
-const OWN_TURN: Turn = { owner: '', signal: () => undefined };
 
 /**
  * Creates a reader of an open database whose schema is up to date. `keyring` decrypts the secrets
@@ -38,7 +32,6 @@ export function createReader({ dialect, reads }: Snapshot, keyring?: Keyring): R
 /** Creates the domain's store on an open database whose schema is up to date. */
 export function createStore(database: Database): Store {
   const tableFor = tablesIn(database.dialect, database.keyring);
-  const runScan = createScans(database.scanSlots);
   const changes = new Map<ResourceType, number>();
   // The embedded database runs every write on the same connection, so one reader is sufficient.
   const readers = new WeakMap<Sql, Reader>();
@@ -55,64 +48,6 @@ export function createStore(database: Database): Store {
   const wakes = new Set<() => void>();
   const reads = readerOn(database.reads, tableFor, database.dialect);
 
-  const scan = async <F extends Fields>(
-    type: ResourceType<F>,
-    query: PageQuery,
-    turn: Turn,
-  ): Promise<Page<F>> => {
-    const page = await runScan(turn, (signal) => database.scan(type.collection, query, signal));
-    return page as Page<F>; // the rows of a collection are resources of its type
-  };
-
-  const countByScan = async (
-    collection: string,
-    conditions: readonly Condition[],
-    turn: Turn,
-  ): Promise<number> => {
-    const query: PageQuery = {
-      limit: 0,
-      sortField: 'id',
-      descending: false,
-      conditions,
-      count: true,
-    };
-    return (await runScan(turn, (signal) => database.scan(collection, query, signal))).total ?? 0;
-  };
-
-  const countByIndex = async <F extends Fields>(
-    type: ResourceType<F>,
-    conditions: readonly Condition[],
-  ): Promise<number> => {
-    const { text, parameters, use } = tableFor(type).count(conditions);
-    return Number((await database.reads.one(text, parameters, use))?.count);
-  };
-
-  const page = async <F extends Fields>(
-    type: ResourceType<F>,
-    query: PageQuery,
-    turn: Turn,
-  ): Promise<Page<F>> => {
-    const { conditions } = query;
-    let table = tableFor(type);
-    if (query.computed !== undefined || !isReadOffIndex(type, query)) {
-      // PostgreSQL plans a scan by its statistics.
-      const few = database.exclusive ? await fewWithPrefix(database.reads, type, query) : undefined;
-      if (few === undefined) return scan(type, query, turn);
-      const { list } = table;
-      table = { ...table, list: (part) => list(part, few) };
-    }
-    const { resources, more } = await readPage(database.reads, table, query);
-    if (query.count !== true) return { resources, more, total: undefined };
-    // If the page contains the whole list, its length is the total. The service counts only longer
-    // lists.
-    if (!more && query.after === undefined) return { resources, more, total: resources.length };
-    const isSmall = conditions.some((condition) => isLookup(type, condition));
-    const total = isSmall
-      ? await countByIndex(type, conditions)
-      : await countByScan(type.collection, conditions, turn);
-    return { resources, more, total: Math.max(resources.length, total) };
-  };
-
   const notify = () => {
     for (const wake of wakes) wake();
     database.notifications?.send();
@@ -120,16 +55,7 @@ export function createStore(database: Database): Store {
 
   return {
     ...reads,
-    page,
-    list: async (type, query) => (await page(type, query, OWN_TURN)).resources,
-    count: ({ collection }, conditions) => countByScan(collection, conditions, OWN_TURN),
-    async countUpTo(type, conditions, most) {
-      const query = { limit: most, sortField: 'created_at', descending: false, conditions };
-      if (!isReadOffIndex(type, query)) return (await scan(type, query, OWN_TURN)).resources.length;
-      const { text, parameters } = tableFor(type).list(query);
-      const counting = `SELECT count(*) AS count FROM (${text}) AS listed`;
-      return Number((await database.reads.one(counting, parameters))?.count);
-    },
+    ...createLists(database, tableFor),
     keysThat: (need, conditions) => keysThat(database, need, conditions),
     async write(work) {
       const changed = new Set<ResourceType>();
@@ -147,18 +73,11 @@ export function createStore(database: Database): Store {
           outcome.announced = added;
         });
       try {
-        const transact = () =>
+        const result = await repeating(database, () =>
           database.write((sql) =>
             work(writerOn(readerFor(sql), sql, tableFor, database, noteChange, announce(sql))),
-          );
-        const attempt = (more: number): ReturnType<typeof transact> =>
-          transact().catch(async (error: unknown) => {
-            if (!(error instanceof DeletedReferenceError) || more === 0) throw error;
-            if (database.keyring !== undefined)
-              await loadDataKeys(database.reads, database.keyring);
-            return attempt(more - 1);
-          });
-        const result = await attempt(MAX_REPEATS);
+          ),
+        );
         if (outcome.announced) notify();
         return result;
       } finally {
@@ -197,12 +116,6 @@ function writerOn(
   noteChange: (type: ResourceType) => void,
   announce: Writer['announce'],
 ): Writer {
-  const refused = async (type: ResourceType, cause: unknown): Promise<never> => {
-    if (database.dialect.isUniqueViolation(cause))
-      throw new ServiceError('duplicate', { type }, { cause });
-    if (database.dialect.isReferenceViolation(cause)) throw new DeletedReferenceError({ cause });
-    throw cause;
-  };
   const change = async (
     type: ResourceType,
     statement: string,
@@ -212,7 +125,7 @@ function writerOn(
     try {
       return await sql.run(statement, parameters);
     } catch (cause) {
-      return refused(type, cause);
+      return refuse(database.dialect, type, cause);
     }
   };
   return {
@@ -243,25 +156,14 @@ function writerOn(
         return;
       }
       noteChange(type);
-      await sql.runLater(table.insert, values, (cause) => refused(type, cause));
+      await sql.runLater(table.insert, values, (cause) => refuse(database.dialect, type, cause));
     },
     async replace(type, row) {
       const table = tableFor(type);
       await change(type, table.replace, [...table.encode(row), row.resource.id]);
     },
-    async setZoneRights(keyId, zones) {
-      await change(tsigkey, 'DELETE FROM tsigkey_grants WHERE key_id = ?', [keyId]);
-      const slicer = newSlicer().forTransaction();
-      for await (const some of partsInSlices([...zones], slicer, ...SIZES)) {
-        const rows = some.map(() => '(?, ?, ?)').join(', ');
-        const values = some.flatMap(([zoneId, rights]) => [keyId, zoneId, rights]);
-        await change(
-          tsigkey,
-          `INSERT INTO tsigkey_grants (key_id, zone_id, rights) VALUES ${rows}`,
-          values,
-        );
-      }
-    },
+    setZoneRights: (keyId, zones) =>
+      setZoneRights((text, values) => change(tsigkey, text, values), keyId, zones),
     async orphanKeys(id) {
       await change(tsigkey, 'UPDATE tsigkeys SET orphaned = 1 WHERE resource_id = ?', [id]);
     },
@@ -286,6 +188,28 @@ function writerOn(
   };
 }
 
+/** Throws what a failed change of a resource means. */
+async function refuse(dialect: Dialect, type: ResourceType, cause: unknown): Promise<never> {
+  if (dialect.isUniqueViolation(cause)) throw new ServiceError('duplicate', { type }, { cause });
+  if (dialect.isReferenceViolation(cause)) throw new DeletedReferenceError({ cause });
+  throw cause;
+}
+
+/** Implements `Writer.setZoneRights`. `run` runs a statement that changes keys. */
+async function setZoneRights(
+  run: (statement: string, values: SqlValue[]) => Promise<unknown>,
+  keyId: string,
+  zones: ReadonlyMap<string, string>,
+): Promise<void> {
+  await run('DELETE FROM tsigkey_grants WHERE key_id = ?', [keyId]);
+  const slicer = newSlicer().forTransaction();
+  for await (const some of partsInSlices([...zones], slicer, ...SIZES)) {
+    const rows = some.map(() => '(?, ?, ?)').join(', ');
+    const values = some.flatMap(([zoneId, rights]) => [keyId, zoneId, rights]);
+    await run(`INSERT INTO tsigkey_grants (key_id, zone_id, rights) VALUES ${rows}`, values);
+  }
+}
+
 /**
  * Sets `last_used_at` of the tokens in `uses`, unless the stored time is later than `before`.
  * Writes in the order of the ids, so that two processes cannot deadlock.
@@ -305,6 +229,21 @@ async function noteUses(
 
 /** Each time, another process must have deleted something else just before. */
 const MAX_REPEATS = 5;
+
+/** Runs a transaction, and again if it refers to what another process has deleted meanwhile. */
+async function repeating<T>(
+  { keyring, reads }: Pick<Database, 'keyring' | 'reads'>,
+  transact: () => Promise<T>,
+  repeats = MAX_REPEATS,
+): Promise<T> {
+  try {
+    return await transact();
+  } catch (error) {
+    if (!(error instanceof DeletedReferenceError) || repeats === 0) throw error;
+    if (keyring !== undefined) await loadDataKeys(reads, keyring);
+    return repeating({ keyring, reads }, transact, repeats - 1);
+  }
+}
 
 /**
  * A change that refers to what another process has deleted meanwhile: a data key, after a rotation,

@@ -124,8 +124,8 @@ export function createKeyring(
       // A number always identifies the same data key.
       const added = keys.filter(({ number }) => loaded.get(number) === undefined);
       if (added.some((key) => unwrap(key) === undefined)) {
-        const found = read().keys;
-        if (added.every((key) => unwrap(key, found) !== undefined)) masterKeys = found;
+        const present = read().keys;
+        if (added.every((key) => unwrap(key, present) !== undefined)) masterKeys = present;
       }
       for (const key of added) loaded.set(key.number, unwrap(key));
       const newest = (purpose: KeyPurpose) =>

@@ -76,8 +76,8 @@ async function ensureActiveKey(
   now: string,
 ): Promise<void> {
   const keys = await readDataKeys(sql);
-  const lost = new Set(keyring.load(keys).map(({ number }) => number));
-  if (keys.some((key) => isSecretsKey(key) && !lost.has(key.number))) return;
+  const unusable = new Set(keyring.load(keys).map(({ number }) => number));
+  if (keys.some((key) => isSecretsKey(key) && !unusable.has(key.number))) return;
   await createSecretsKey(sql, keyring, createMasterKey, now);
   await loadDataKeys(sql, keyring);
 }

@@ -42,12 +42,12 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     },
     async present(type, lookup, values) {
       const table = tableFor(type);
-      const found = new Set<string>();
+      const stored = new Set<string>();
       for await (const some of partsInSlices(values, newSlicer(), MAX_VALUES)) {
         const { text, parameters } = table.present(lookup, some);
-        for (const { value } of await sql.all(text, parameters)) found.add(String(value));
+        for (const { value } of await sql.all(text, parameters)) stored.add(String(value));
       }
-      return found;
+      return stored;
     },
     async list<F extends Fields>(
       type: ResourceType<F>,
