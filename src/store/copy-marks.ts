@@ -6,7 +6,6 @@ import type { Database, Sql } from './sql/sql.ts';
 /** Whether a database is the source of a finished copy, or the target of an unfinished one. */
 type Role = 'source' | 'target';
 
-/** The mark of `copy-database` in a database. */
 export interface CopyMark {
   /** The other database of the copy, without its password. */
   readonly other: string;
@@ -17,7 +16,6 @@ export interface CopyMark {
 export const WRITE_MARK = `INSERT INTO copies (role, other, at) VALUES (?, ?, ?)
   ON CONFLICT (role) DO UPDATE SET other = excluded.other, at = excluded.at`;
 
-/** Removes a mark. Its parameter is the role. */
 export const REMOVE_MARK = 'DELETE FROM copies WHERE role = ?';
 
 export async function readMark(sql: Sql, role: Role): Promise<CopyMark | undefined> {

@@ -23,12 +23,10 @@ export interface OpenOptions {
   readonly serving?: { readonly observer: DatabaseObserver; readonly scanTimeoutSeconds: number };
 }
 
-/** An open database whose schema is up to date. */
 export interface OpenedDatabase {
   readonly store: Store;
   readonly reads: Sql;
   readonly database: Database;
-  /** The schema steps that `openDatabase` applied. */
   readonly steps: readonly number[];
   /** Writes an audit record about a command on this machine. */
   record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;

@@ -33,7 +33,6 @@ export interface OpenedKeyring extends MasterKeySource {
   readonly required: boolean;
   /** The master key file, or the file in which the service creates the first key. */
   readonly file: string | undefined;
-  /** Whether every user of the machine can read the file. */
   readonly isReadable: boolean;
   /** The id of the file's owner, unless the owner is root or the user of this process. */
   readonly otherOwner: number | undefined;

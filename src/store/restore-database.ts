@@ -32,7 +32,6 @@ import { createReader } from './store.ts';
 const HELD =
   "Name servers with newer keys keep them until you run 'tsigil delivery resume'; 'tsigil status' lists these name servers.\n";
 
-/** How a restore talks to the operator. */
 export interface RestoreDialogue {
   /** Prints lines, which may contain any character. */
   print(lines: readonly string[]): void;
@@ -219,7 +218,6 @@ function describeEnd(end: ChainEnd | undefined): string {
   return end === undefined ? 'without a sealed audit trail' : `audit batch ${end.number}`;
 }
 
-/** Returns what changed since the backup, a line for each token and key. */
 function describe(
   { tokens, keys, retiredIds, retired, changed, added }: ChangesSince,
   revive: boolean,

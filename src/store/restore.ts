@@ -16,7 +16,6 @@ import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from './aud
 import { allResources } from './sql/reader.ts';
 import type { Database, Sql } from './sql/sql.ts';
 
-/** The end of a trail that a restore replaced. */
 export interface RestoredOver {
   readonly at: string;
   readonly replaced: ChainEnd;

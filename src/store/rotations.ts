@@ -12,7 +12,6 @@ const INTERVAL_MS = 5000;
 /** How long rotations pause after a process ends without releasing the lease. */
 const LEASE_MS = 30_000;
 
-/** The number of keys that one query returns. */
 const BATCH = 100;
 
 /** Finds keys whose expiry nothing watches yet: of their own, or by the age of the secret. */
@@ -50,7 +49,6 @@ export interface RotationState {
   readonly used: number;
   /** The keys that expire within so many days, by the days of `WARNING_DAYS`. */
   readonly expiring: ReadonlyMap<number, number>;
-  /** When the oldest secret was set. */
   readonly oldest: string | undefined;
 }
 

@@ -54,7 +54,6 @@ export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
   };
 }
 
-/** Rejects when `signal` aborts, with the reason of `signal`. */
 function rejectionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(asError(signal.reason)));

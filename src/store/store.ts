@@ -29,7 +29,6 @@ export function createReader({ dialect, reads }: Snapshot, keyring?: Keyring): R
   return readerOn(reads, tablesIn(dialect, keyring), dialect);
 }
 
-/** Creates the domain's store on an open database whose schema is up to date. */
 export function createStore(database: Database): Store {
   const tableFor = tablesIn(database.dialect, database.keyring);
   const changes = new Map<ResourceType, number>();
@@ -188,14 +187,12 @@ function writerOn(
   };
 }
 
-/** Throws what a failed change of a resource means. */
 async function refuse(dialect: Dialect, type: ResourceType, cause: unknown): Promise<never> {
   if (dialect.isUniqueViolation(cause)) throw new ServiceError('duplicate', { type }, { cause });
   if (dialect.isReferenceViolation(cause)) throw new DeletedReferenceError({ cause });
   throw cause;
 }
 
-/** Implements `Writer.setZoneRights`. `run` runs a statement that changes keys. */
 async function setZoneRights(
   run: (statement: string, values: SqlValue[]) => Promise<unknown>,
   keyId: string,

@@ -37,7 +37,6 @@ export interface ActionResponse<R extends object = object> {
   readonly examples: Examples<R>;
 }
 
-/** Text for the caller to save as a file. */
 export interface ActionFile {
   readonly text: string;
   readonly fileName: string;
@@ -73,13 +72,11 @@ type ParameterValue<P extends ActionParameter> = P extends { readonly isOptional
   : ValueOf<P>;
 
 export interface ActionDependencies extends Dependencies {
-  /** Operations on the keys that encrypt secrets. */
   readonly encryption: Encryption;
   readonly audit: AuditTrail;
   readonly agents: AgentDelivery;
   readonly delivery: DeliveryStatus;
   readonly recording: Recording;
-  /** The version of the service. */
   readonly version: string;
 }
 
@@ -120,7 +117,6 @@ export interface PageLinks {
   readonly next?: string;
 }
 
-/** A group of operations in the OpenAPI document. */
 export interface ActionGroup {
   readonly name: string;
   readonly title: string;
@@ -183,7 +179,6 @@ export type Action<
         run(request: ActionRequest<B, P>): Promise<Resource>;
       }
     | {
-        /** The response has no body. */
         readonly empty: { readonly description: string };
         run(request: ActionRequest<B, P>): Promise<void>;
       }

@@ -87,7 +87,6 @@ const listRecords = defineAction({
   },
 });
 
-/** Lists the batches that seal the audit trail. */
 const listBatches = defineAction({
   path: '/v2/audit/batches',
   method: 'GET',

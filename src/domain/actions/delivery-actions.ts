@@ -42,7 +42,6 @@ const wait = {
   isOptional: true,
 } as const;
 
-/** The actions that show, check or start the delivery of keys. */
 export const DELIVERY_ACTIONS = [
   defineAction({
     path: `/v2/${tsigkey.collection}/{id}/deliveries`,

@@ -70,7 +70,6 @@ function forced({ context, isForced }: ActionRequest) {
   return { ...context, force: isForced };
 }
 
-/** The actions that replace keys. */
 export const ROTATION_ACTIONS = [
   defineAction({
     ...at('rotate'),

@@ -54,7 +54,6 @@ export interface PlannedChange {
   readonly current: Tld | undefined;
 }
 
-/** The changes that a list would make to the stored entries. */
 export interface Plan {
   /** The outcomes, ordered by the names of the entries. */
   readonly outcomes: readonly Outcome[];

@@ -80,7 +80,6 @@ export const whoami = defineAction({
   },
 });
 
-/** Returns what a caller may know of itself. */
 export function whoamiOf(policy: Policy, caller: Caller): ValueOf<typeof WHOAMI> {
   const { id, name, roles, projectId, limits, addresses, expiresAt = null } = caller;
   return {

@@ -13,7 +13,6 @@ import { perType } from '../model/resource.ts';
 import { isUnreadable } from '../model/unreadable.ts';
 import { withoutTokens } from '../text/token-form.ts';
 
-/** The origin of an event: the caller and the request. */
 export interface AuditOrigin {
   readonly caller: Caller;
   /** The default is `keystone` for a Keystone user, and `token` for any other caller. */
@@ -24,13 +23,11 @@ export interface AuditOrigin {
   readonly source?: string | undefined;
 }
 
-/** The origin of events that the service itself causes. */
 export const SERVICE: AuditOrigin = {
   caller: { id: 'service', name: 'tsigil', roles: [], projectId: null, allProjects: true },
   actorKind: 'service',
 };
 
-/** The subject of an event: the action, the resource and the outcome. */
 export interface AuditSubject {
   readonly at: string;
   readonly action: string;
@@ -69,7 +66,6 @@ const MAX_NAMES = 100;
 /** Returns the fingerprint of a secret. Equal secrets have equal fingerprints. */
 export type Fingerprint = (secret: string) => string;
 
-/** The fingerprint of every secret if no audit data key exists. */
 const UNKNOWN_FINGERPRINT = '(secret)';
 
 /** Returns the same fingerprint for every secret, for when no audit data key exists. */
@@ -77,7 +73,6 @@ export const hideSecret: Fingerprint = () => UNKNOWN_FINGERPRINT;
 
 type Created<F extends Fields> = Keyed<ResourceOf<F>> & { readonly operation: 'create' };
 
-/** The changes of one transaction, for its audit record. */
 export interface ChangeLog {
   /** `further` has what the record shows besides fields, and the right if it is not the operation. */
   note<F extends Fields>(
@@ -101,7 +96,6 @@ export interface ChangeLog {
   ): AuditEntry | undefined;
 }
 
-/** Creates an empty collection of changes for one record of the audit trail. */
 export function createChangeLog(): ChangeLog {
   let first:
     | {
@@ -203,7 +197,6 @@ function isEqual(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Returns a value without tokens. Also masks tokens in the JSON of a list or an object. */
 function shownValue(value: unknown): unknown {
   if (typeof value === 'string') return withoutTokens(value);
   if (typeof value !== 'object') return value;

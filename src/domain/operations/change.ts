@@ -54,7 +54,6 @@ export interface Dependencies {
   onTokenRevoked(id: string): void;
   /** The status of delivery. If absent, responses have the stored status of name servers. */
   readonly delivery?: DeliveryStatus | undefined;
-  /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
   /** The running rotations of keys. If absent, nothing advances them. */
   readonly rotations?: Rotations | undefined;
@@ -206,7 +205,6 @@ export async function change<T>(
   return result;
 }
 
-/** What a transaction notes about its changes. */
 interface Notes {
   readonly log: ChangeLog;
   readonly affected: Affected;

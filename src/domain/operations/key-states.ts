@@ -7,7 +7,6 @@ import { lifecycle, lineage } from '../resources/lineage.ts';
 import { expiryOf } from '../rules/expiry.ts';
 import type { Dependencies } from './change.ts';
 
-/** What is wrong with a key itself. */
 export const FLAWS = [...WEAKNESSES, 'unusable'] as const;
 
 export interface KeyState {

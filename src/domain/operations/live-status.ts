@@ -4,7 +4,6 @@ import type { Caller } from '../model/caller.ts';
 import type { Resource, ResourceType } from '../model/resource.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 
-/** Returns whether responses add a live status to the stored resources of a type. */
 export function isLive({ collection }: ResourceType): boolean {
   return collection === nameServer.collection;
 }

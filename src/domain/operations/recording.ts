@@ -16,7 +16,6 @@ export interface SecretRead {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly count: number;
-  /** The format of an export. */
   readonly format?: string | undefined;
   /** Whether the read has a record of its own whatever the setting says. */
   readonly isAlways?: boolean;
@@ -41,7 +40,6 @@ export interface Refusal {
 /** The parts of the audit trail that the operations use. */
 export interface Recording {
   fingerprint(secret: string): string;
-  /** Called for each record after the commit. */
   recorded(entry: AuditEntry): void;
   /**
    * Records a read of secrets. Returns a promise if the response must wait for the record. The

@@ -9,7 +9,6 @@ import {
 import { capitalised } from '../text/capitalised.ts';
 import { RESOURCE_TYPES } from './resources.ts';
 
-/** The controls that a form has for a field. */
 type FieldKind =
   'text' | 'enumeration' | 'boolean' | 'number' | 'timestamp' | 'reference' | 'list' | 'map';
 
@@ -32,7 +31,6 @@ export interface FieldDefinition {
   readonly refers_to?: FieldReference;
 }
 
-/** A resource type as the web console needs it. */
 export interface ResourceDefinition {
   readonly singular: string;
   readonly plural: string;
@@ -48,7 +46,6 @@ const TIMESTAMP_PATTERN = timestamp().schema.pattern;
 
 let definitions: Readonly<Record<string, ResourceDefinition>> | undefined;
 
-/** Returns the definitions of all resource types, by their collections. */
 export function resourceDefinitions(): Readonly<Record<string, ResourceDefinition>> {
   definitions ??= Object.fromEntries(
     RESOURCE_TYPES.map((type) => [type.collection, describeResource(type)]),

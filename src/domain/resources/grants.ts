@@ -55,7 +55,6 @@ const GRANT = object({
 /** Grants in requests and responses. Null means that the key has none of its own. */
 export const GRANTS: Kind<readonly Grant[] | null> = nullable(array(GRANT, 0, MAX_GRANTS));
 
-/** The number of keys that a response names. */
 export const SHOWN_KEYS = 20;
 
 const OPENED_ZONES: Kind<'all' | number> = {

@@ -17,7 +17,6 @@ interface Reach {
    * by default its id, and its member `of.field` one of the ids.
    */
   readonly of?: { readonly type: ResourceType; readonly field: string; readonly is?: string };
-  /** A value that another member must have. */
   readonly where?: { readonly field: string; readonly value: string };
   /** The members that an update must not change. */
   readonly fixed?: readonly string[];
@@ -25,7 +24,6 @@ interface Reach {
 
 /** The rights and the resources that a kind of limit includes. */
 interface Kind {
-  /** The type of the resources whose ids the limit lists. */
   readonly type: ResourceType;
   /** The rights that the limit includes. A role of the token must also have the right. */
   readonly rights: readonly string[];
@@ -47,7 +45,6 @@ export const AGENT_RIGHTS = [
   `${nameServer.collection}:observe`,
 ] as const;
 
-/** The right to change what a key may do. */
 export const GRANT_RIGHT = `${tsigkey.collection}:grant`;
 
 /** The rights to replace a key, and to take each step by hand. */

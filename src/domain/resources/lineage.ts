@@ -40,7 +40,6 @@ const ADDRESS: Kind<string> = {
   },
 };
 
-/** Who uses the keys of a lineage. */
 export const CONSUMER = object({
   name: described(line(255), 'The name of the consumer.'),
   address: described(
@@ -65,7 +64,6 @@ const lineageFields = defineFields({
 
 export type Lineage = ResourceOf<typeof lineageFields>;
 
-/** The row of keys that replace each other. */
 export const lineage = defineResource({
   collection: 'tsigkey_lineages',
   noun: 'lineage',

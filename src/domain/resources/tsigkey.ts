@@ -56,7 +56,6 @@ export function keyWarnings(key: {
   ];
 }
 
-/** Returns what is wrong with each weak algorithm. */
 function weaknesses(): Readonly<Record<string, string>> {
   return Object.fromEntries(
     ALGORITHM_NAMES.flatMap((name) => {
@@ -271,7 +270,6 @@ export function marksOf(key: Strength & Pick<Tsigkey, 'name'>): Pick<Tsigkey, 'w
   return { weak: weaknessesOf(key).length > 0, unusable: isUnusable(key) };
 }
 
-/** The resource type for each scope of a key. */
 export const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, ResourceType>;
 
 /** The members of a key that identify its pool or zone. */

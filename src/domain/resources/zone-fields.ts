@@ -50,7 +50,6 @@ function emailProblem(email: string): string | undefined {
     : 'must be an e-mail address such as hostmaster@example.org';
 }
 
-/** Returns whether `text` is a port from 1 to 65535. */
 function isPort(text: string): boolean {
   return Number(text) >= 1 && Number(text) <= 65_535;
 }

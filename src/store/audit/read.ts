@@ -90,7 +90,6 @@ export async function readRecords(sql: Sql, query: RecordQuery): Promise<RecordP
   return readSealed(sql, query, page, { batch: from.batch, seq: MAX_SEQ }, lowestBatch);
 }
 
-/** A page while it is read. */
 interface OpenPage {
   readonly records: AuditRecord[];
   /** Adds the next record. Returns false if the page was full already, or has no room for it. */

@@ -24,7 +24,6 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   readonly tally: Tally;
   /** The id of this process. */
   readonly holder: string;
-  /** Logs the end of the chain. */
   checkpoint(end: ChainEnd): void;
   /** Receives each record that the job has written. */
   recorded(entry: AuditEntry): void;

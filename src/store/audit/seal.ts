@@ -27,7 +27,6 @@ export interface Sealer {
   retentionDays(): number;
 }
 
-/** A new end of the chain. */
 export interface Sealed extends ChainEnd {
   readonly count: number;
   /** The record of what another program did to the head. Undefined if it did nothing. */

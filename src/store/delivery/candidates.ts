@@ -8,7 +8,6 @@ import { among } from '../sql/table.ts';
 
 const KEYS_PER_PAGE = 200;
 
-/** The number of zone names that one statement reads. */
 const ZONES_PER_PAGE = 2000;
 
 /**

@@ -13,7 +13,6 @@ export const OUTBOX_ROWS = `(SELECT count(*) FROM outbox WHERE outbox.nameserver
 /** How many of the newest changes of a name server stay in its outbox, besides the oldest change. */
 const KEPT_ROWS = 100;
 
-/** The number of rows that one transaction deletes. */
 const ROWS_PER_DELETE = 2000;
 
 const OVERFLOW = `SELECT at FROM outbox WHERE nameserver_id = ? ORDER BY at DESC LIMIT 1 OFFSET`;
@@ -74,13 +73,11 @@ export function isDue(now: string): string {
           (SELECT 1 FROM outbox WHERE outbox.nameserver_id = nameservers.id AND tried = 0)))))`;
 }
 
-/** The columns of name servers, and the function that decodes their rows. */
 interface ServerTable {
   readonly columns: readonly string[];
   decode(row: SqlRow): NameServer;
 }
 
-/** Returns the stamps in a row of a name server. */
 export function stampsIn({ stamps }: SqlRow): string[] {
   return typeof stamps === 'string' ? stamps.split(' ').filter(Boolean) : [];
 }

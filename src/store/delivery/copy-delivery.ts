@@ -22,12 +22,10 @@ const SERVER_COLUMNS = [
 
 const USE_TABLES = ['tsigkey_uses', RETIRED.uses];
 
-/** What one name server has, and what it waits for. */
 interface ServerState {
   readonly server: readonly SqlValue[];
   readonly deliveries: Awaited<ReturnType<typeof readDeliveries>>;
   readonly outbox: readonly (readonly [id: string, at: number])[];
-  /** The rows of each table with uses of keys. */
   readonly uses: readonly (readonly [table: string, row: readonly SqlValue[]])[];
 }
 

@@ -19,7 +19,6 @@ import { addRows, places } from './outbox.ts';
  */
 export const ROWS = [1, 8, 64];
 
-/** The columns of a delivery. */
 const COLUMNS = [
   'nameserver_id',
   'key_id',
@@ -271,7 +270,6 @@ export async function putDeliveries(
   }
 }
 
-/** The number of deliveries that one statement reads. */
 const ROWS_PER_PAGE = 1000;
 
 /** Returns the deliveries to a name server, in the order of the ids of their keys. */
@@ -291,7 +289,6 @@ export async function readDeliveries(sql: Sql, id: string): Promise<Delivery[]> 
   return deliveries;
 }
 
-/** Returns the delivery in a row of the database. */
 export function deliveryOf(row: SqlRow): Delivery {
   const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
   const code = text('error_code');

@@ -19,7 +19,6 @@ export interface Locks {
 interface Held {
   /** The lock on the type. Undefined before the first lock. */
   whole: 'shared' | 'exclusive' | undefined;
-  /** The locked keys, and whether each lock is exclusive. */
   readonly keys: Map<string, boolean>;
 }
 

@@ -3,7 +3,6 @@ import type pg from 'pg';
 import type { Sql, SqlRow, Use } from '../sql/sql.ts';
 import { translate } from './postgres-faults.ts';
 
-/** A function that sends one query over a connection. */
 export type Query = (query: {
   name?: string;
   text: string;

@@ -35,7 +35,6 @@ export interface RunningEncryption extends Encryption {
   close(): Promise<void>;
 }
 
-/** Starts the job, and returns the operations on the keys of an open database. */
 export function runEncryption({
   database,
   keyring,
@@ -170,7 +169,6 @@ export function runEncryption({
 const NOTE_COPY = `INSERT INTO copies (role, other, at) VALUES ('master-key', ?, ?)
   ON CONFLICT (role) DO UPDATE SET other = excluded.other, at = excluded.at`;
 
-/** Returns the id of the master key that somebody has copied, or undefined. */
 async function copiedKey(sql: Sql): Promise<string | undefined> {
   const row = await sql.one("SELECT other FROM copies WHERE role = 'master-key'", []);
   return row === undefined ? undefined : String(row.other);

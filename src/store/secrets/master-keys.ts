@@ -35,7 +35,6 @@ export interface FoundMasterKeys {
    * can be used.
    */
   readonly problem?: string;
-  /** Whether every user of the machine can read the file. */
   readonly isReadable?: boolean;
   /** The id of the file's owner, unless the owner is root or the user of this process. */
   readonly otherOwner?: number | undefined;

@@ -5,7 +5,6 @@ import { pages } from '../sql/reader.ts';
 import { secretColumns } from '../sql/secret-columns.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
 
-/** A column with secrets, and its table. */
 export interface SecretPlace {
   readonly table: string;
   readonly column: string;
@@ -16,7 +15,6 @@ export interface SecretPlace {
 
 const FACTS_OF_LOST = { secret_octets: 0, weak: 0, unusable: 1 };
 
-/** All columns with secrets, from the definitions of all types. */
 export const SECRET_PLACES: readonly SecretPlace[] = STORED_TYPES.flatMap((type) =>
   secretColumns(type, undefined).map(({ field, keyColumn }) => ({
     table: type.collection,

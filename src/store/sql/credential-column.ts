@@ -4,7 +4,6 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import type { Fields, Resource, ResourceType } from '../../domain/model/resource.ts';
 import type { SqlRow, SqlValue } from './sql.ts';
 
-/** The column with the MAC of a row that stands for a credential. */
 export const MAC_COLUMN = 'mac';
 
 /** Signs and checks the rows of a type of credentials. */

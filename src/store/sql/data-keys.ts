@@ -2,7 +2,6 @@ import type { KeyPurpose, Keyring, WrappedKey } from '../../domain/encryption/ke
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import type { Sql } from './sql.ts';
 
-/** Returns all data keys, in the order of their numbers. */
 export async function readDataKeys(sql: Sql): Promise<WrappedKey[]> {
   const rows = await sql.all(
     'SELECT number, purpose, wrapped, wrapped_by, created_at FROM data_keys ORDER BY number',

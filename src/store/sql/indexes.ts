@@ -104,7 +104,6 @@ export function equalColumn<F extends Fields>(
   return undefined;
 }
 
-/** Returns true if a table has an index that begins with this column. */
 function beginsIndex(collection: string, column: string): boolean {
   return INDEXES[collection]?.some((columns) => columns.startsWith(`${column}, `)) === true;
 }

@@ -15,7 +15,6 @@ export interface SecretColumn {
   readonly cipher: SecretCipher | undefined;
 }
 
-/** Returns the column with the number of a secret's data key. */
 function keyColumnOf(field: string): string {
   return `${field}_key`;
 }

@@ -3,7 +3,6 @@ import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Lock, Page } from '../../domain/model/ports.ts';
 import type { PageQuery } from '../../domain/model/query.ts';
 
-/** A row as a database driver returns it. */
 export type SqlRow = Record<string, unknown>;
 
 /** A value that every database accepts. */
@@ -27,7 +26,6 @@ export interface Sql {
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }
 
-/** Access to a database within one transaction. */
 export interface TransactionSql extends Sql {
   /**
    * Acquires locks before the next statement, and holds them until the end of the transaction. If a
@@ -54,7 +52,6 @@ export interface TransactionSql extends Sql {
   readonly settle?: (() => Promise<void>) | undefined;
 }
 
-/** A condition as SQL, and its parameters. */
 export interface SqlCondition {
   readonly text: string;
   readonly parameters: readonly SqlValue[];
@@ -112,7 +109,6 @@ export interface DatabaseObserver {
   failed?(error: ServiceError): void;
 }
 
-/** The settings for connections to a database server. */
 export interface DatabaseSettings {
   readonly maxConnections: number;
   /** How long a statement may take: 10 s, unless a command sets a longer time. */
@@ -121,7 +117,6 @@ export interface DatabaseSettings {
   readonly password?: string | undefined;
 }
 
-/** The settings for a database of a running service. */
 export interface ServingSettings extends DatabaseSettings {
   /** The time limit for a list that reads many rows. */
   readonly scanTimeoutSeconds: number;

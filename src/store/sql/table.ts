@@ -16,7 +16,6 @@ import { inListOrder } from './order.ts';
 import { readSecret, secretColumns, writeSecret } from './secret-columns.ts';
 import type { Dialect, Sql, SqlCondition, SqlRow, SqlValue } from './sql.ts';
 
-/** A statement and its parameters. */
 export interface Statement {
   readonly text: string;
   readonly parameters: SqlValue[];
@@ -49,7 +48,6 @@ export interface Table<F extends Fields = Fields> {
    * instead of reading all rows in order.
    */
   list(query: ListQuery & Pick<PageQuery, 'shownOnly'>, within?: SqlCondition): Statement;
-  /** Returns the rows of `list` in the order of the list. */
   inOrder(query: ListQuery, rows: SqlRow[]): SqlRow[];
   /** Selects the number of matching rows. The result column is `count`. */
   count(conditions: readonly Condition[]): Statement;
@@ -62,7 +60,6 @@ export interface Table<F extends Fields = Fields> {
   loadKeys(sql: Sql): Promise<void>;
 }
 
-/** A function that returns the table of a resource type. */
 export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 
 /**
@@ -78,7 +75,6 @@ export function tablesIn(dialect: Dialect, keyring?: Keyring): TableFor {
   };
 }
 
-/** Creates the statements of `type`. */
 export function tableOf<F extends Fields>(
   type: ResourceType<F>,
   dialect: Dialect,
@@ -285,7 +281,6 @@ function listStatement<F extends Fields>(
   };
 }
 
-/** Returns a statement that counts the rows that match all conditions. */
 export function countStatement<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],

@@ -51,7 +51,6 @@ interface Pending {
    * Reports the result to the caller: the result of `run`, or the failure of the whole transaction.
    */
   finish(failure?: Error): void;
-  /** True if the last call of `run` failed. */
   refused: boolean;
 }
 

@@ -14,7 +14,6 @@ export interface DatabaseLock {
    * file after this process. Throws SQLite's error if the file is locked now.
    */
   confirm(connection: DatabaseSyncInstance): void;
-  /** Releases the lock. */
   close(): void;
 }
 

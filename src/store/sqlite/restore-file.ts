@@ -30,11 +30,8 @@ import { openSqliteSnapshot, readSnapshot } from './read-only.ts';
 
 /** A copy of a backup, beside the database that it will replace. */
 export interface StagedRestore {
-  /** The path of the copy. */
   readonly copy: string;
-  /** The path of the database to replace. */
   readonly target: string;
-  /** Whether the database to replace exists. */
   readonly exists: boolean;
   /** Opens the database to replace, read-only. Throws `unavailable` if it cannot be read. */
   openReplaced(): Promise<Snapshot>;

@@ -29,7 +29,6 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === BUSY;
 }
 
-/** Returns whether `error` is a violation of a unique index or primary key. */
 export function isUniqueViolation(error: unknown): boolean {
   return [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE].includes(resultCode(error));
 }

@@ -73,7 +73,6 @@ function columnsOf(statement: StatementSyncInstance): string[] {
   return statement.columns().map(({ name }) => name);
 }
 
-/** Returns the SQL of a JSON array of the columns. */
 function arrayOf(columns: readonly string[]): string {
   return `json_array(${columns.map((name) => `"${name}"`).join(', ')})`;
 }

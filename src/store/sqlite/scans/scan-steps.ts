@@ -47,7 +47,6 @@ export interface ScanSteps {
   ): RowsText;
   /** Returns the keys of the rows of a step that match the conditions. */
   keys(scanned: Scanned, from: Position | undefined, to: Position | undefined): Key[];
-  /** Returns the number of rows of a step that match the conditions. */
   count(scanned: Scanned, from: Position | undefined, to: Position | undefined): number;
   /**
    * Returns the rows with these ids, at most 256, that still match the conditions, in any order.
@@ -78,7 +77,6 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
     statement.setReturnArrays(true);
     return statement;
   });
-  /** Returns the values of the first row of a statement, if any. */
   const valuesOf = (text: string, parameters: readonly SqlValue[]): readonly unknown[] =>
     run((): readonly unknown[] => {
       const row: unknown = statementFor(text).get(...parameters);
@@ -104,7 +102,6 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
     return { count: Number(count), text: String(text) };
   };
 
-  /** Returns the rows of a step that match the conditions. */
   const stepRows = (
     { type, query, walk }: Scanned,
     from: Position | undefined,

@@ -18,7 +18,6 @@ export type ScanReply =
   | { readonly number: number; readonly found: Found }
   | { readonly number: number; readonly failure: ScanFailure };
 
-/** An error in a message between threads. */
 export interface ScanFailure {
   /**
    * True if the error is a `ServiceError` with the code `unavailable`. In this case, `stack` is the
@@ -30,7 +29,6 @@ export interface ScanFailure {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** A thread that runs scans. */
 export interface ScanThread {
   /**
    * Runs a scan. Rejects with the signal's reason when the signal aborts, and with `unavailable` if

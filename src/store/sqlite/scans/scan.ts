@@ -47,7 +47,6 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   const tableFor = tablesIn(dialect);
   const reader = readerOn(sqlOn(connection, translated(path)), tableFor, dialect);
 
-  /** Returns the rows that pass the computed filters. */
   const passing = async ({ type, query }: Scanned, rows: RowsText): Promise<unknown[][]> => {
     const table = tableFor(type);
     const lists = listsOf(rows.text);
@@ -205,7 +204,6 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   };
 }
 
-/** Returns the rows in a JSON text of a scan. */
 export function rowsOf(columns: readonly string[], text: string): SqlRow[] {
   return listsOf(text).map((values) => rowOf(columns, values));
 }
@@ -235,7 +233,6 @@ function partsOf<T>(list: readonly T[]): T[][] {
 interface FirstKeys {
   add(keys: readonly Key[]): void;
   size(): number;
-  /** Returns the keys in the order of the list. */
   list(): Key[];
 }
 
