@@ -72,7 +72,6 @@ const ON_BOTH_DATABASES = {
     'http/json-lines',
     'http/key-export',
     'http/last-administrator',
-    'http/long-work',
     'http/metrics',
     'http/name-server-setup',
     'http/rights',
@@ -84,7 +83,6 @@ const ON_BOTH_DATABASES = {
     'http/whoami',
     'http/zone-lists',
     'http/zone-ownership',
-    'http/zone-races',
     'store/status-plans',
   ],
 };

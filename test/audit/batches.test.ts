@@ -69,24 +69,6 @@ test('seals records in numbered batches, each with the hash of the previous batc
   });
 });
 
-test('the service seals the remaining records and logs a checkpoint when it stops', async () => {
-  await service.post('/v2/tlds', { name: 'com' });
-  const { folder } = service;
-  const first = await startTestService(
-    { TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'other.db')}` },
-    { folder, auditIntervalMs: 60_000 },
-  );
-  await first.post('/v2/tlds', { name: 'net' });
-  await first.close();
-  const rows = await queryDatabase(
-    `sqlite:${join(folder, 'other.db')}`,
-    'SELECT number, hash FROM audit_head',
-  );
-  expect(rows).toMatchObject([{ number: 1 }]);
-  const line = first.log.find((each) => each.includes('audit checkpoint')) ?? '{}';
-  expect(JSON.parse(line)).toMatchObject({ batch: 1, hash: rows[0]?.hash });
-});
-
 test.each([
   ['deleted', 'DELETE FROM audit_head', 2],
   ['set back', 'UPDATE audit_head SET number = 1', 2],

@@ -111,16 +111,6 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await claim('three')).toBe(true);
     });
 
-    test('another process can claim a lease that ends later than any claim', async () => {
-      const lease = (holder: string) => leaseOn(database, 'x', holder, 60_000);
-      await lease('one').write((sql) =>
-        sql.run('UPDATE leases SET until = until + 9000000000000000', []),
-      );
-      expect(await lease('two').isHeldElsewhere()).toBe(false);
-      expect(await lease('two').write(() => Promise.resolve(true))).toBe(true);
-      expect(await lease('one').isHeldElsewhere()).toBe(true);
-    });
-
     test('retention deletes whole batches, 2,000 records at a time, and records each step', async () => {
       await add(1500);
       await sealBatch(sealer());
@@ -182,13 +172,6 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect((await noteRetention(sealer()))?.detail).toEqual({ days: [400, 30] });
       expect(await noteRetention(sealer())).toBeUndefined();
       expect(await count("audit_records WHERE action = 'audit:retention'")).toBe(1);
-    });
-
-    test('retention deletes no record of a batch that is younger than the retention period', async () => {
-      await add(10);
-      await sealBatch(sealer());
-      expect(await purgeExpired(sealer(), AT)).toBeUndefined();
-      expect(await count('audit_records')).toBe(10);
     });
   });
 }

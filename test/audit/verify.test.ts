@@ -36,24 +36,6 @@ async function onSeeded(work: (database: Database) => Promise<void>, key = true)
   });
 }
 
-test('finds nothing in a trail with MACs', () =>
-  onSeeded(async (database) => expect(await verify(database, KEY)).toEqual(RIGHT)));
-
-test('reports MACs under another key as wrong', () =>
-  onSeeded(async (database) => {
-    const { problems } = await verify(database, keyOf(2, 'other'));
-    expect(problems[0]).toEqual({
-      batch: null,
-      problem: 'The MAC of the head of the trail is wrong.',
-    });
-    expect(problems).toContainEqual({ batch: 1, problem: 'The MAC is wrong.' });
-  }));
-
-test('reports MACs as wrong if the key of the trail is missing', () =>
-  onSeeded(async (database) => {
-    expect((await verify(database, undefined)).problems).toHaveLength(1);
-  }));
-
 test('reports the batches under a lost key as unchecked, and later batches without a MAC', () =>
   onSeeded(async (database) => {
     const other = keyOf(5, 'other');

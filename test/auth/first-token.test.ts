@@ -1,18 +1,10 @@
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFirstToken } from '../../src/auth/first-token.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { dependenciesOn, openStore, SETTINGS } from '../harness/dependencies.ts';
-import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
+import { type SmallFileSystem } from '../harness/file-systems.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 let folder: string;
@@ -52,27 +44,4 @@ describe('the file of the first administrator token', () => {
     rmSync(file, { recursive: true });
     expect(await createFirstToken(dependencies, file)).toBe(true);
   });
-
-  test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
-    'leaves no partial file and no open descriptor on a full disk',
-    async () => {
-      disk = mountMemory(folder, '1m');
-      const place = disk?.folder ?? '';
-      expect(() => writeFileSync(join(place, 'filler'), Buffer.alloc(2 ** 21))).toThrow(/ENOSPC/);
-      await expect(createFirstToken(dependencies, join(place, 'admin.token'))).rejects.toThrow(
-        /ENOSPC/,
-      );
-      expect(readdirSync(place)).toEqual(['filler']);
-      const open = readdirSync('/proc/self/fd').flatMap((descriptor) => {
-        try {
-          return [readlinkSync(join('/proc/self/fd', descriptor))];
-        } catch {
-          return []; // the descriptor of /proc/self/fd, which is already closed
-        }
-      });
-      expect(open.filter((path) => path.startsWith(place))).toEqual([]);
-      rmSync(join(place, 'filler'));
-      expect(await createFirstToken(dependencies, join(place, 'admin.token'))).toBe(true);
-    },
-  );
 });

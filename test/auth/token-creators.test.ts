@@ -68,12 +68,6 @@ describe('a token that a Keystone user creates', () => {
       .post('/v2/tokens', admin('third', { expires_at: after(120) }));
     expectError(third, 400, 'invalid_object');
   });
-
-  test('201 without an expiry if maxTokenDays is 0', async () => {
-    const ada = (await start({ TSIGIL_AUTH_KEYSTONE_MAX_TOKEN_DAYS: '0' })).with('a-token');
-    const { body } = await ada.post('/v2/tokens', admin('unlimited'));
-    expect([body.expires_at, body.created_by]).toEqual([null, 'keystone:ada-id']);
-  });
 });
 
 describe('a token that a Tsigil token or adminToken creates', () => {

@@ -64,7 +64,7 @@ export async function createAgent(
 }
 
 /** Returns an agent with this configuration. The agent is not running yet. */
-export function agentProcess({
+function agentProcess({
   id,
   config,
   tokenFile,

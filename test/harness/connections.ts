@@ -59,7 +59,7 @@ export async function openConnections(
 }
 
 /** Returns the response to a GET request on a new connection. Accepts any certificate. */
-export async function getOnce(
+async function getOnce(
   url: string,
   headers: Record<string, string> = {},
 ): Promise<{ headers: IncomingMessage['headers']; text: string }> {

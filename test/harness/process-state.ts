@@ -1,13 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/**
- * Returns the environment with which a process started (Linux). The user that runs the process can
- * read this environment at any time.
- */
-export function initialEnvironment(pid: number): string[] {
-  return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
-}
-
 /** Returns the TCP ports on which a process listens, in ascending order (Linux). */
 export function listeningPorts(pid: number): number[] {
   const sockets = new Set(

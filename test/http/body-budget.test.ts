@@ -60,13 +60,6 @@ test('200 for a large body of another caller while a slow upload uses the whole 
   expect((await service.post(PATH, largeList())).status).toBe(200);
 });
 
-test('201 for a small body of a caller whose whole share is in use', async () => {
-  await begin(one);
-  await settle();
-  expect((await one.post('/v2/tlds', { name: 'com' })).status).toBe(201);
-  expect((await one.post(PATH, { dry_run: true, tlds: [{ name: 'net' }] })).status).toBe(200);
-});
-
 test.each([`Content-Length: ${LARGE}`, 'Transfer-Encoding: chunked'])(
   '200 for a large body once an earlier slow upload of the caller has ended: %s',
   async (framing) => {

@@ -199,15 +199,6 @@ describe('a session of the console', () => {
     expect(Number(opened.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  test('201 for a person whose browser other pages made try to sign in', async () => {
-    const other = await startTestService();
-    for (let at = 0; at < 11; at += 1) {
-      const { opened } = await signIn(other, undefined, { 'sec-fetch-site': 'cross-site' });
-      expect(opened.status).toBe(401);
-    }
-    expect((await signIn(other)).opened.status).toBe(201);
-  });
-
   test('404 for every path of the console if it is disabled, and 401 for its cookies', async () => {
     const enabled = await startTestService();
     const { cookie } = await signIn(enabled);
@@ -263,17 +254,6 @@ describe('a code for a session', () => {
     const browser = await signIn(late);
     expect((await browser.call('POST', '/console/code', {})).status).toBe(401);
     expect((await late.with('unknown').post('/console/code', {})).status).toBe(401);
-  });
-
-  test('401 for the oldest of more than ten codes of one token', async () => {
-    const { token } = await tokenOf(service);
-    const ofOther = await code();
-    const codes: string[] = [];
-    for (let at = 0; at < 11; at += 1) codes.push(await code(token));
-    const statusOf = async (given = '') =>
-      (await signIn(service, { method: 'code', code: given })).opened.status;
-    expect([await statusOf(codes[0]), await statusOf(codes[1])]).toEqual([401, 201]);
-    expect([await statusOf(codes[10]), await statusOf(ofOther)]).toEqual([201, 201]);
   });
 
   test('401 if the token was deleted meanwhile', async () => {

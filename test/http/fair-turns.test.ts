@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createFairTurns } from '../../src/http/admission/fair-turns.ts';
-import { readMetric } from '../harness/connections.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { clientFor } from '../harness/zones.ts';
 
@@ -147,32 +146,4 @@ describe('a service whose caller requests 100 long pages at once', () => {
       expect(place).toBeLessThan(50); // without fair turns, this response would be the last
     },
   );
-
-  /** Returns the log lines of requests since `first`. */
-  const lines = (first: number) =>
-    service.log.slice(first).map((line) => JSON.parse(line) as { route: string; status: number });
-  const page = () =>
-    `GET /v2/tlds?limit=1000 HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\n\r\n`;
-
-  test('503 for a request that has not begun if its connection pipelines while 1024 requests wait', async () => {
-    const sockets = await Promise.all(Array.from({ length: 80 }, open));
-    const first = service.log.length;
-    for (const socket of sockets) socket.resume().write(page().repeat(70));
-    await expect.poll(() => lines(first).some(({ status }) => status === 503)).toBe(true);
-    for (const socket of sockets) socket.resetAndDestroy();
-  });
-
-  test('no request begins on a connection that the peer has reset', async () => {
-    // On PostgreSQL, the first request of every connection waits for the database at the same time.
-    if (process.env.TEST_DATABASE === 'postgres') return;
-    const sockets = await Promise.all(Array.from({ length: 60 }, open));
-    const open0 = await readMetric(service.url, 'tsigil_connections_open');
-    const first = service.log.length;
-    for (const socket of sockets) socket.write(page().repeat(3000));
-    await Promise.race(sockets.map((socket) => once(socket, 'data')));
-    for (const socket of sockets) socket.resetAndDestroy();
-    const left = () => readMetric(service.url, 'tsigil_connections_open');
-    await expect.poll(left, { timeout: 120_000 }).toBeLessThanOrEqual(open0 - 60);
-    expect(lines(first).filter(({ status }) => status === 200).length).toBeLessThan(40);
-  });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countFitting, isLonger } from '../../src/http/long-responses.ts';
+import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { countFitting, isLonger, writeLongJson } from '../../src/http/long-responses.ts';
 import { startTestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { createZone, primary, zonesOf, type Zone } from '../harness/zones.ts';
@@ -59,5 +60,20 @@ test('the size of a page is the number of bytes of its JSON in UTF-8', () => {
       );
     }),
     { numRuns: randomCases(100) },
+  );
+});
+
+test('a long response is the same JSON as JSON.stringify writes, for any lists', async () => {
+  const items = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(items, items, async (one, other) => {
+      const lists = { one: [...one, { long: 'é'.repeat(70_000) }], other };
+      const bytes = await writeLongJson(
+        createSlicer(() => 0),
+        { count: one.length, one: lists.one.values(), other },
+      );
+      expect(bytes.toString()).toBe(JSON.stringify({ count: one.length, ...lists }));
+    }),
+    { numRuns: randomCases(30) },
   );
 });

@@ -44,24 +44,6 @@ describe('the token bucket of one caller', () => {
       1,
     ]);
   });
-
-  test('admits a caller after the returned number of seconds', () => {
-    const { request: request, wait } = limiter(3, 1);
-    request();
-    for (let count = 0; count < 20; count += 1) {
-      const seconds = request();
-      expect(seconds).toBe(1);
-      wait(seconds ?? 0);
-      expect(request()).toBeUndefined();
-    }
-  });
-
-  test('does not count refused requests', () => {
-    const { request: request, wait } = limiter(1, 1);
-    for (let count = 0; count < 50; count += 1) request();
-    wait(1);
-    expect(request()).toBeUndefined();
-  });
 });
 
 describe('a service with a rate limit', () => {
@@ -79,12 +61,6 @@ describe('a service with a rate limit', () => {
       expect(response.headers.get('retry-after')).toBe('1');
     }
     expect((await other.get('/v2/tlds')).status).toBe(200);
-  });
-
-  test('200 for every request by default, because there is no limit', async () => {
-    const service = await startTestService();
-    const responses = await Promise.all(Array.from({ length: 300 }, () => service.get('/v2/tlds')));
-    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
   });
 });
 
@@ -270,18 +246,6 @@ describe('behind a proxy', () => {
       '192.0.2.7',
     ]);
   });
-
-  test.each(['nonsense', '', '192.0.2.1, 300.1.1.1', "192.0.2.1, '"])(
-    "401 with the peer's address for X-Forwarded-For: %s",
-    async (forwarded) => {
-      const service = await startTestService({
-        ...variables,
-        TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
-      });
-      expect((await from(service, forwarded)).status).toBe(401);
-      expect(addressesIn(service)).toEqual(['127.0.0.1']);
-    },
-  );
 
   test('429 for the peer, whatever X-Forwarded-For contains, if no proxy is trusted', async () => {
     const service = await startTestService(variables);

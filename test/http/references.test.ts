@@ -87,13 +87,6 @@ describe('keys', () => {
     expect(await problemsWith(body)).toEqual(messages);
   });
 
-  test('400 lists the ids if several zones have the given name', async () => {
-    const [message] = await problemsWith({ zone: 'two.example.' });
-    expect(message).toMatch(
-      /^'zone' is the name of 2 zones \([0-9a-f-]{36}, [0-9a-f-]{36}\)\. Use scope and resource_id instead$/,
-    );
-  });
-
   test('201 finds zones of other projects only with X-Auth-All-Projects', async () => {
     const body = { ...KEY, name: 'other-project', zone: 'one.example.' };
     const other = { 'x-auth-sudo-project-id': 'another' };

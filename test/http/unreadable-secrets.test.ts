@@ -1,5 +1,4 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { expectError, KEY_MEMBERS } from '../harness/samples.ts';
@@ -30,14 +29,6 @@ async function tamper(statement: string, ...parameters: (string | number)[]): Pr
   database.prepare(statement).run(...parameters);
   database.close();
   await start();
-}
-
-/** Changes the database as another process does while the service runs. */
-async function write(statement: string): Promise<void> {
-  const program =
-    "const { DatabaseSync } = require('@photostructure/sqlite'); new DatabaseSync(process.argv[1]).exec(process.argv[2])";
-  const path = join(folder, 'tsigil.db');
-  expect(spawnSync(process.execPath, ['-e', program, path, statement]).status).toBe(0);
 }
 
 const FLIP =
@@ -104,22 +95,6 @@ describe('a key with an unreadable secret', () => {
     expect((await service.delete(`/v2/tsigkeys/${ids[0]}`)).status).toBe(204);
     expect((await service.get('/v2/tsigkeys')).body.tsigkeys).toHaveLength(2);
   });
-
-  test.each([
-    ['deleted through the API', () => service.delete(`/v2/tsigkeys/${ids[0]}`)],
-    ['deleted by another process', () => write("DELETE FROM tsigkeys WHERE name = 'one'")],
-    ['reset', () => write("UPDATE tsigkeys SET secret = '', secret_key = NULL WHERE name = 'one'")],
-  ])(
-    '200 for the status and the metrics, which count the key until it is %s',
-    async (_, repair) => {
-      await service.get(`/v2/tsigkeys/${ids[0]}`);
-      const count = async () => (await service.get('/v2/encryption')).body.unreadable as number;
-      expect(await count()).toBe(1);
-      await repair();
-      await expect.poll(count).toBe(0);
-      expect((await service.get('/metrics')).text).toMatch(/^tsigil_secrets_unreadable 0$/m);
-    },
-  );
 
   test('200 without secrets for the header Tsigil-Hide-Secrets', async () => {
     const hide = { 'tsigil-hide-secrets': 'true' };

@@ -1,56 +1,8 @@
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createUnsentBudget } from '../../src/http/admission/admission.ts';
 import { openConnections } from '../harness/connections.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { clientFor } from '../harness/zones.ts';
-
-describe('the budget', () => {
-  test('allows one owner a quarter of the bytes', () => {
-    const budget = createUnsentBudget(400);
-    const sent = budget.add('a', 60);
-    expect([budget.fits('a', 40), budget.isFull('a')]).toEqual([true, false]);
-    budget.add('a', 40);
-    expect([budget.isFull('a'), budget.isFull('b'), budget.fits('b', 100)]).toEqual([
-      true,
-      false,
-      true,
-    ]);
-    sent();
-    expect([budget.isFull('a'), budget.bytes()]).toEqual([false, 40]);
-  });
-
-  test('is exhausted for an owner whose response did not fit, until a response is sent', () => {
-    const budget = createUnsentBudget(400);
-    const sent = budget.add('a', 60);
-    expect([budget.fits('a', 41), budget.isFull('a'), budget.isFull('b')]).toEqual([
-      false,
-      true,
-      false,
-    ]);
-    sent();
-    expect([budget.isFull('a'), budget.fits('a', 41)]).toEqual([false, true]);
-  });
-
-  test('limits all owners together', () => {
-    const budget = createUnsentBudget(400);
-    const sent = ['a', 'b', 'c', 'd'].map((owner) => budget.add(owner, 100));
-    expect([budget.isFull('e'), budget.fits('e', 1)]).toEqual([true, false]);
-    for (const release of sent) release();
-    expect([budget.isFull('e'), budget.fits('e', 100), budget.bytes()]).toEqual([false, true, 0]);
-  });
-
-  test('allows a response above the whole budget if nothing else is unsent', () => {
-    const budget = createUnsentBudget(400);
-    expect(budget.fits('a', 1000)).toBe(true);
-    budget.add('a', 1000);
-    expect([budget.fits('a', 1), budget.fits('b', 1), budget.isFull('b')]).toEqual([
-      false,
-      false,
-      true,
-    ]);
-  });
-});
 
 describe('unread responses', () => {
   let service: TestService;

@@ -66,20 +66,6 @@ describe('Tsigil-Warning', () => {
     expect(Object.keys(response.body as object)).toEqual(TSIGKEYS.members);
   });
 
-  test('201 without a warning for an existing pool and zone', async () => {
-    const pool = await service.post('/v2/pools', { name: 'existing' });
-    const zone = await service.post(
-      '/v2/zones',
-      { name: 'existing.example.', email: 'a@example.com' },
-      { 'x-auth-sudo-project-id': 'red' },
-    );
-    for (const target of [
-      { scope: 'POOL', resource_id: pool.body.id },
-      { scope: 'ZONE', resource_id: zone.body.id },
-    ])
-      expect(warningsIn(await service.post('/v2/tsigkeys', key(target)))).toEqual([]);
-  });
-
   test('200 for an update, with warnings about the whole key apart from an unchanged resource_id', async () => {
     const { body } = await service.post('/v2/tsigkeys', key({ resource_id: UNKNOWN_ID }));
     const path = `/v2/tsigkeys/${body.id}`;
@@ -116,12 +102,5 @@ describe('Tsigil-Warning', () => {
     const response = await service.post('/v2/tsigkeys', key({ secret, algorithm: 'hmac-sha512' }));
     expect(response.headers.get(HEADER)).toContain('the secret is shorter');
     expect(response.headers.get(HEADER)).not.toContain(secret.slice(0, 6));
-  });
-
-  test('409 without a warning', async () => {
-    const body = key({ algorithm: 'hmac-md5' });
-    await service.post('/v2/tsigkeys', body);
-    const response = await service.post('/v2/tsigkeys', body);
-    expect([response.status, response.headers.get(HEADER)]).toEqual([409, null]);
   });
 });

@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from 'vitest';
-import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;
@@ -32,15 +31,4 @@ test('200 with the id, roles, rights and expiry of a token, even with the role r
     },
   ]);
   expect(text).not.toContain(made.token);
-});
-
-test('200 with every right for an administrator', async () => {
-  const { body } = await service.get('/v2/whoami');
-  expect(body).toMatchObject({ roles: ['admin'], expires_at: null });
-  expect(body.rights).toEqual(Object.keys(DEFAULT_POLICY));
-});
-
-test('401 without a valid token', async () => {
-  expect((await service.with('wrong').get('/v2/whoami')).status).toBe(401);
-  expect((await fetch(`${service.url}/v2/whoami`)).status).toBe(401);
 });

@@ -161,14 +161,6 @@ describe('outside_tlds', () => {
     expect([await outside(), await inside()]).toEqual([[], everything]);
   });
 
-  test('401 for a member and a reader, even for their own zones', async () => {
-    const reader = await clientFor(service, ['reader'], 'red');
-    for (const client of [red, reader]) {
-      for (const value of ['true', 'false'])
-        expectError(await client.get(`/v2/zones?outside_tlds=${value}`), 401, 'access_denied');
-    }
-  });
-
   test.each(['', 'maybe', '1', 'TRUE', 'true&outside_tlds=true'])(
     '400 for outside_tlds=%s',
     async (value) => {

@@ -16,6 +16,7 @@ import {
   type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
+import { listeningPorts } from '../harness/process-state.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
 describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
@@ -45,7 +46,7 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
   const remove = ({ id }: CreatedKey) => service.delete(`/v2/tsigkeys/${id}`);
   const verdict = (key: CreatedKey) => verdictOf(server, key);
 
-  test('a new key is delivered, and the name server refuses a deleted key', async () => {
+  test('a new key is delivered, the name server refuses a deleted key, and the agent listens on no port', async () => {
     for (let round = 0; round < 5; round += 1) {
       const key = await createKey(service, `round-${round}`);
       expect((await deliveries(service, key.id)).state).toBe('delivered');
@@ -54,6 +55,7 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
       await expect.poll(() => verdict(key)).toBe('unknown key');
     }
     expect(agent.output()).toContain('Delivered keys to a name server');
+    expect(listeningPorts(agent.pid())).toEqual([]);
   });
 
   test('an agent removes a key that was deleted while the agent did not run', async () => {

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { canMount, mountMemory } from '../harness/file-systems.ts';
@@ -123,18 +123,6 @@ describe('tsigil backup', () => {
     expect(statSync(join(place, partial)).mode & 0o777).toBe(0o700);
     expect(statSync(join(place, partial, 'copy.db')).mode & 0o777).toBe(0o600);
     expect((await ended).status).toBe(0);
-  });
-
-  test('exits with 1 and does not change a target that another program creates during the backup', async () => {
-    const { ended } = startBackup('taken.db');
-    await untilItWrites();
-    writeFileSync(join(place, 'taken.db'), 'precious');
-    expect(await ended).toMatchObject({
-      status: 1,
-      err: expect.stringContaining('The file already exists') as string,
-    });
-    expect(readdirSync(place)).toEqual(['taken.db']);
-    expect(statSync(join(place, 'taken.db')).size).toBe(8);
   });
 
   test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(

@@ -31,34 +31,6 @@ const refused = (limit: string) =>
 const countEnded = () =>
   sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length;
 
-describe('with 64 open files', () => {
-  test('the service responds to other addresses while one address has all its connections open; these connections time out', async () => {
-    service = await startServiceProcess(
-      folder,
-      { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' },
-      '-n 64',
-    );
-    expect(service.output()).toMatch(
-      /"level":"warn".*"maxConnections":24,"maxConnectionsPerAddress":12,"openFiles":64.*LimitNOFILE/,
-    );
-    await open(60);
-    expect((await service.get('/v2/tlds')).status).toBe(200);
-    expect(await refused('address')).toBe(48);
-    await expect.poll(() => cutOff('request_timeout'), { interval: 100 }).toBe(12);
-    await expect.poll(countOpen, { interval: 100 }).toBeLessThanOrEqual(2);
-  });
-
-  test('the connections from several addresses do not exceed the total limit', async () => {
-    service = await startServiceProcess(folder, {}, '-n 64');
-    for (const host of [2, 3, 4]) await open(12, { address: `127.0.0.${host}` });
-    await expect.poll(countEnded).toBe(12);
-    // Frees one connection for the request for metrics and one for the other request.
-    for (const socket of sockets.slice(0, 2)) socket.destroy();
-    await expect.poll(() => refused('total').catch(() => 0)).toBeGreaterThanOrEqual(12);
-    expect((await service.get('/v2/tlds')).status).toBe(200);
-  });
-});
-
 describe('limits on connections', () => {
   test('the service closes connections above api.maxConnectionsPerAddress at once, but not those of other addresses', async () => {
     service = await startServiceProcess(folder, { TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS: '5' });

@@ -1,16 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MIGRATIONS, NEWEST_SCHEMA } from '../../src/store/migrate.ts';
@@ -82,21 +72,6 @@ describe('copy-database', () => {
     const token = readFileSync(join(killed, 'admin.token'), 'utf8').trim();
     await service.with(token).post('/v2/tlds', { name: 'com' });
     await service.stop('SIGKILL');
-  });
-
-  test('exits with 1 and changes nothing if the source is empty or belongs to another program', async () => {
-    writeFileSync(join(folder, 'empty.db'), '');
-    await change('other.db', 'CREATE TABLE tlds (id TEXT)');
-    for (const name of ['empty.db', 'other.db']) {
-      const before = readFileSync(join(folder, name));
-      const { status, stderr } = copy(`sqlite:${name}`);
-      expect([status, stderr]).toEqual([
-        1,
-        `tsigil: The source 'sqlite:${name}' is not a database of this service. Check --from.\n`,
-      ]);
-      expect(readFileSync(join(folder, name)).equals(before)).toBe(true);
-    }
-    expect(existsSync(join(folder, 'target.db'))).toBe(false);
   });
 
   test('exits with 1 and a remedy, and changes nothing, if the source has an older or newer schema', async () => {
@@ -213,47 +188,6 @@ describe('copy-database', () => {
     const served = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: target });
     expect((await served.get('/v2/tlds?name=tld-19999')).body.tlds).toHaveLength(1);
     await served.stop('SIGTERM');
-  });
-
-  test('copies a read-only source, such as a backup, and creates no file beside it', () => {
-    const source = join(folder, 'backups/backup.db');
-    mkdirSync(join(folder, 'backups'));
-    const service = { TSIGIL_DATABASE_URL: `sqlite:${join(killed, 'source.db')}` };
-    expect(run(service, 'backup', '--to', source).status).toBe(0);
-    const content = readFileSync(source);
-    chmodSync(source, 0o400);
-    chmodSync(join(folder, 'backups'), 0o500);
-    const flags = ['--from', `sqlite:${source}`, '--to', 'sqlite:target.db'];
-    expect(run({}, 'copy-database', ...flags)).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /^tsigil: Secrets are encrypted with master key [A-Z2-7]{8}\. No master key is configured\. Set --from-master-key-file to the file that contains this key\n$/,
-      ) as string,
-    });
-    expect(readdirSync(folder)).toEqual(['backups']);
-    const key = ['--from-master-key-file', join(killed, 'master.key')];
-    expect(run({}, 'copy-database', ...flags, ...key)).toMatchObject({ status: 0, stdout: LISTED });
-    expect(readdirSync(join(folder, 'backups'))).toEqual(['backup.db']);
-    expect(readFileSync(source).equals(content)).toBe(true);
-    chmodSync(join(folder, 'backups'), 0o700);
-  });
-
-  test('refuses a source or target that a service is using', async () => {
-    const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: 'sqlite:busy.db' });
-    try {
-      for (const [from, to] of [
-        ['sqlite:busy.db'],
-        [`sqlite:${join(killed, 'source.db')}`, 'sqlite:busy.db'],
-      ] as [string, string?][]) {
-        expect(copy(from, to)).toMatchObject({
-          status: 1,
-          stderr: expect.stringContaining('Another process is using the database') as string,
-        });
-      }
-    } finally {
-      await service.stop('SIGTERM');
-    }
   });
 });
 

@@ -104,15 +104,4 @@ describe('npm run demo', () => {
       expect(remains(folder)).toEqual([]);
     },
   );
-
-  test.runIf(hasProgram('named', 'bind9'))(
-    'stops its child processes and removes its folder when its standard output is closed',
-    async () => {
-      const folder = demoFolder();
-      const { child, exited } = startDemo(folder, {}, 'bind');
-      child.stdout.once('data', () => child.stdout.destroy());
-      expect((await exited)[0]).toBe(1);
-      expect(remains(folder)).toEqual([]);
-    },
-  );
 });

@@ -167,19 +167,6 @@ describe('encryption accept', () => {
     expect((await service.get('/v2/encryption')).body.lost_count).toBe(ids.length);
   });
 
-  test('accepts tokens again after the MAC key was lost with the master key', async () => {
-    const { token } = (await service.post('/v2/tokens', { name: 'a', roles: ['reader'] })).body;
-    await service.stop('SIGTERM');
-    rmSync(join(folder, 'var/master.key'));
-    expect(run('reset', '--yes').stdout).toContain('tsigil encryption accept');
-    service = await startServiceProcess(folder);
-    expect(await whoami(token)).toBe(401);
-    await service.stop('SIGTERM');
-    expect(run('accept', '--yes').status).toBe(0);
-    service = await startServiceProcess(folder);
-    expect(await whoami(token)).toBe(200);
-  });
-
   test('no rotation of keys makes a refused token valid', async () => {
     const { id, token } = await issueUnsigned();
     service = await startServiceProcess(folder);
@@ -199,18 +186,5 @@ test('a service keeps its master key if the file is removed, and refuses to rota
   expect([status, body.message]).toEqual([400, expect.stringContaining('no longer exists')]);
   expect((await service.get('/v2/encryption')).body.master_keys).toHaveLength(1);
   await service.post('/v2/encryption/rotate', undefined);
-  expect(await keys()).toEqual(before);
-});
-
-test('encryption scrub rewrites the file of a stopped service, after a confirmation', async () => {
-  const before = await keys();
-  await service.stop('SIGTERM');
-  expect(run('scrub').status).toBe(2);
-  const { status, stdout } = run('scrub', '--yes');
-  expect([status, stdout]).toEqual([
-    0,
-    "Removed the remains of former secrets from 'sqlite:var/tsigil.db'.\n",
-  ]);
-  service = await startServiceProcess(folder);
   expect(await keys()).toEqual(before);
 });

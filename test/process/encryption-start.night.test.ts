@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -82,20 +81,6 @@ describe('the first start with SQLite', () => {
     const again = await startServiceProcess(folder);
     expect(again.output()).not.toContain('master key');
     await again.stop('SIGTERM');
-  });
-
-  test.each([
-    ['the setting', { TSIGIL_ENCRYPTION_MASTER_KEY: formatMasterKey(OTHER) }],
-    ['a file', { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: 'own.key' }],
-    ['the systemd credential', { CREDENTIALS_DIRECTORY: 'credentials' }],
-  ])('uses the master key in %s and creates no master key', async (_source, variables) => {
-    mkdirSync(join(folder, 'credentials'));
-    for (const file of ['own.key', 'credentials/tsigil-master-key'])
-      writeFileSync(join(folder, file), `${formatMasterKey(OTHER)}\n`, { mode: 0o400 });
-    const service = await startServiceProcess(folder, variables);
-    await service.stop('SIGTERM');
-    expect(existsSync(keyFile())).toBe(false);
-    expect(serveInVain().stderr).toContain(`Secrets are encrypted with master key ${OTHER.id}.`);
   });
 });
 

@@ -1,17 +1,15 @@
 import { join } from 'node:path';
-import { afterEach,beforeEach,describe,expect,test,vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
-import { createKey,type CreatedKey } from '../harness/delivery.ts';
+import { createKey, type CreatedKey } from '../harness/delivery.ts';
 import {
-runTsigil,
-startServiceProcess,
-temporaryFolder,
-type ServiceProcess,
+  runTsigil,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
 } from '../harness/service.ts';
 
 const TOKEN = 'rotation-data-0123456789-0123456789abcdef';
-
-const COPY = 'sqlite:var/copy.db';
 
 let folder: string;
 let service: ServiceProcess;
@@ -73,26 +71,6 @@ describe('a retired key', () => {
     expect(verified.body).toMatchObject({ checked: 2, unreadable_count: 0 });
     await take(id, 'restore');
     expect(await keyOf(id)).toEqual(shown);
-  });
-
-  test('is copied with its lineage, and restored in the copy', async () => {
-    const { id, shown, next } = await retiredKey();
-    const third = await createKey(service, 'spreading');
-    await take(third.id, 'rotate', { retire: 'manual' });
-    const before = [await lifecycleOf(next), await lifecycleOf(third.id)];
-    await service.stop('SIGTERM');
-    const lines = run('copy-database', '--from', 'sqlite:var/tsigil.db', '--to', COPY);
-    expect(lines).toContain('retired_tsigkeys: 1 copied and compared');
-    expect(lines).toContain('tsigkey_lineages: 2 copied and compared');
-    expect(lines).toContain('tsigkey_lifecycles: 4 copied and compared');
-    await start(COPY);
-    const after = [await lifecycleOf(next), await lifecycleOf(third.id)];
-    expect(after[0]).toEqual(before[0]);
-    expect(after[1]?.keys.map(({ name }) => name)).toEqual(['spreading', 'spreading-r2']);
-    await take(id, 'restore');
-    expect(await keyOf(id)).toEqual(shown);
-    const { body } = await service.get(`/v2/tsigkeys/${id}/grants`);
-    expect(body.grants).toEqual([{ rights: ['transfer'], zones: 'all' }]);
   });
 
   test('stays retired, or destroyed, after the restore of an older backup', async () => {

@@ -245,14 +245,4 @@ describe('a corrupt database file', () => {
     expect(client.output()).toContain(database);
     expect(await client.stop('SIGTERM')).toBe(0);
   });
-
-  test('the service exits with 1 and a one-line message at the start', async () => {
-    const database = await filled();
-    damage(database);
-    const { status, stdout, stderr } = serveOn(database);
-    expect(stderr).toMatch(
-      /^tsigil: The database cannot be used: the file is damaged; restore a backup \(.*tsigil\.db: .*\)\n$/,
-    );
-    expect([status, stdout]).toEqual([1, '']);
-  });
 });
