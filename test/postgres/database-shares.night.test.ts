@@ -45,12 +45,3 @@ test('200 for another caller while 20 writes of one caller wait for the database
   await locks.query('COMMIT');
   expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(writes.map(() => 201));
 });
-
-test('200 for a list without a scan while 20 lists of the same caller wait for the database', async () => {
-  await locks.query('LOCK TABLE tlds');
-  const lists = Array.from({ length: 20 }, () => service.get('/v2/tlds?description=*a*'));
-  await expect.poll(blocked).toBe(1); // one of the two connections for scans
-  expect((await service.get('/v2/pools')).status).toBe(200);
-  await locks.query('COMMIT');
-  expect((await Promise.all(lists)).map(({ status }) => status)).toEqual(lists.map(() => 200));
-});

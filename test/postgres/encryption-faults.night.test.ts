@@ -1,10 +1,9 @@
 import pg from 'pg';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
@@ -14,7 +13,6 @@ import {
   startTestService,
   temporaryFolder,
   type TestService,
-  runTsigil,
 } from '../harness/service.ts';
 
 let folder: string;
@@ -112,58 +110,3 @@ test(
     expect(partial).toBeGreaterThan(0);
   },
 );
-
-describe('encryption reset', () => {
-  function reset(...flags: string[]) {
-    return runTsigil(
-      folder,
-      { TSIGIL_DATABASE_URL: url, ...masterKey() },
-      'encryption',
-      'reset',
-      ...flags,
-    );
-  }
-
-  test('removes the secrets that were lost with the master key, and keeps their keys', async () => {
-    createMasterKeyFile(keyFile);
-    const before = await withService(masterKey(), async (service) => {
-      await create(service, 250);
-      return list(service);
-    });
-    rmSync(keyFile);
-    createMasterKeyFile(keyFile);
-    const { status, stdout, stderr } = reset('--yes');
-    expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(
-      '250 secrets removed. Set them again with: tsigil tsigkey import FILE --update --pool POOL',
-    );
-    expect(reset('--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
-    await withService(masterKey(), async (service) => {
-      const secrets = (text: string) =>
-        (JSON.parse(text) as { tsigkeys: { secret: string }[] }).tsigkeys.map(
-          ({ secret }) => secret,
-        );
-      const old = new Set(secrets(before));
-      expect(secrets(await list(service)).filter((secret) => old.has(secret))).toEqual([]);
-      const { body } = await service.get('/v2/encryption');
-      expect([body.lost_count, body.lost]).toEqual([250, expect.arrayContaining(['k0', 'k1'])]);
-      expect((await service.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(
-        0,
-      );
-    });
-  });
-
-  test('fails and changes nothing while a service uses the database', async () => {
-    createMasterKeyFile(keyFile);
-    await withService(masterKey(), async (service) => {
-      await create(service, 3);
-      await client.query("UPDATE tsigkeys SET secret = 'AAAA' WHERE name = 'k1'");
-      const { status, stderr } = reset('--yes');
-      expect([status, stderr]).toEqual([
-        1,
-        expect.stringMatching(/A process on '.+' uses the database/),
-      ]);
-    });
-    expect(await value("SELECT secret FROM tsigkeys WHERE name = 'k1'")).toBe('AAAA');
-  });
-});

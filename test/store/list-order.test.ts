@@ -1,16 +1,11 @@
 import { join } from 'node:path';
-import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PageQuery } from '../../src/domain/model/query.ts';
-import { sortFields, type ResourceType } from '../../src/domain/model/resource.ts';
-import { tld } from '../../src/domain/resources/tld.ts';
+import { sortFields } from '../../src/domain/model/resource.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
-import { tableOf } from '../../src/store/sql/table.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
-import { scanStepsOn } from '../../src/store/sqlite/scans/scan-steps.ts';
-import { walkOf } from '../../src/store/sqlite/scans/walk.ts';
 import { createStore } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { NOW, sampleOf, keyedRows } from './samples.ts';
@@ -62,24 +57,3 @@ test.each(orders)(
     expect((await shuffled.page(zone, query, TURN)).resources).toEqual(expected);
   },
 );
-
-test('a scan step in list order has ORDER BY inside its JSON aggregate', () => {
-  const connection = new DatabaseSync(path, { readOnly: true });
-  const texts: string[] = [];
-  const noting = Object.create(connection, {
-    function: { value: connection.function.bind(connection) },
-    prepare: { value: (text: string) => (texts.push(text), connection.prepare(text)) },
-  }) as DatabaseSyncInstance;
-  const steps = scanStepsOn(noting, path);
-  for (const type of [tld, zone] as ResourceType[]) {
-    for (const sortField of ['created_at', 'updated_at', 'name', 'id']) {
-      const query: PageQuery = { limit: 5, sortField, descending: true, conditions: [] };
-      const scanned = { type, query, walk: walkOf(type, query) };
-      steps.firstRows(scanned, tableOf(type, database.dialect).columns, undefined, undefined, 5);
-    }
-  }
-  connection.close();
-  expect(texts.length).toBeGreaterThan(4);
-  for (const text of texts)
-    expect(text).toMatch(/json_group_array\(json_array\([^)]*\) ORDER BY \w+ DESC[^)]*\)/);
-});

@@ -8,11 +8,8 @@ import { INDEXES, isLookup } from '../../src/store/sql/indexes.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database, Sql, SqlValue } from '../../src/store/sql/sql.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
-import { scanStepsOn } from '../../src/store/sqlite/scans/scan-steps.ts';
-import { walkOf } from '../../src/store/sqlite/scans/walk.ts';
 import { createStore } from '../../src/store/store.ts';
 import { tableOf } from '../../src/store/sql/table.ts';
-import { SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 const folder = temporaryFolder();
@@ -196,92 +193,4 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
     }
     expect(read).toBeGreaterThan(0);
   });
-
-  test('are scanned in steps, and each step reads only the rows between two positions', () => {
-    const { columns } = tableOf(type, database.dialect);
-    const texts = new Set<string>();
-    const noting = Object.create(planner, {
-      function: { value: planner.function.bind(planner) },
-      prepare: { value: (text: string) => (texts.add(text), planner.prepare(text)) },
-    }) as DatabaseSyncInstance;
-    const steps = scanStepsOn(noting, path);
-    for (const conditions of conditionsOf(type)) {
-      for (const sortField of Object.values(sortFields(type))) {
-        for (const descending of [false, true]) {
-          for (const count of [false, true]) {
-            const query: PageQuery = { limit: 10, sortField, descending, conditions, count };
-            const walk = walkOf(type, query);
-            const scanned = { type, query, walk };
-            const [from, to] = [walk.columns.map(() => 'a'), walk.columns.map(() => 'b')];
-            steps.end(scanned, from, 100);
-            if (walk.ordered) steps.firstRows(scanned, columns, from, to, 10);
-            else steps.keys(scanned, from, to);
-            steps.count(scanned, from, to);
-          }
-        }
-      }
-    }
-    expect(texts.size).toBeGreaterThan(20);
-    const range =
-      /^SEARCH \w+ USING (COVERING INDEX|INDEX|INTEGER) .*(>\?|>\(\?,\?\)|<\?|<\(\?,\?\))\)$/;
-    for (const text of texts) {
-      const reads = planOf({ text, parameters: [] }).filter(
-        (step) =>
-          !/^(CO-ROUTINE|SCAN \(?subquery|USE TEMP B-TREE FOR json_group_array\(ORDER BY\))/.test(
-            step,
-          ),
-      );
-      const bounds = text.includes('OFFSET') ? 1 : 2;
-      const isNamed = /\(name_key=\?/.test(reads[0] ?? ''); // one row
-      const isBounded =
-        reads.length === 1 &&
-        (isNamed ||
-          (range.test(reads[0] ?? '') && (reads[0]?.match(/[<>]/g) ?? []).length === bounds));
-      if (!isBounded) expect([text, reads]).toEqual(['a bounded step', []]);
-    }
-  });
-
-  test('of few names with a prefix are read from the index of names', async () => {
-    const prefix: Condition = { lookup: uniqueOf(type).field, test: 'matches', value: 'x*' };
-    const order = { sortField: 'created_at', descending: false };
-    await page(type, { limit: 10, conditions: [prefix], ...order });
-    expect([statements.length, scans.length]).toEqual([2, 0]);
-  });
-
-  test('are scanned for patterns, computed filters, and filters and orders without an index', async () => {
-    const base: PageQuery = {
-      limit: 10,
-      sortField: 'created_at',
-      descending: false,
-      conditions: [],
-    };
-    const scanned: PageQuery[] = [
-      { ...base, conditions: [{ lookup: uniqueOf(type).field, test: 'matches', value: '*x*' }] },
-      ...Object.keys(type.computedFilters ?? {}).map((name) => ({
-        ...base,
-        computed: { wanted: [{ name, wanted: true }], settings: SETTINGS },
-      })),
-      ...Object.values(type.sortKeys ?? {}).map((sortField) => ({ ...base, sortField })),
-    ];
-    for (const query of scanned) {
-      await page(type, query);
-      expect([statements, scans]).toEqual([[], [query]]);
-    }
-  });
-});
-
-test('the count of a list of one page needs no scan, and the count of a longer list needs one scan', async () => {
-  const [zones] = RESOURCE_TYPES.filter(({ owner }) => owner !== undefined);
-  if (zones === undefined) throw new Error('No resources have owners');
-  const query: PageQuery = {
-    limit: 10,
-    sortField: 'created_at',
-    descending: false,
-    conditions: [{ field: 'project_id', test: '=', value: 'p' }],
-    count: true,
-  };
-  await page(zones, query);
-  expect([statements.length, scans.length]).toEqual([1, 0]);
-  await page(zones, { ...query, after: { sortValue: 'x', id: 'x' } });
-  expect([statements.length, scans.map(({ limit }) => limit)]).toEqual([1, [0]]);
 });

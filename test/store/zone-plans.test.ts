@@ -125,13 +125,6 @@ async function fill(count: number): Promise<void> {
   });
 }
 
-test('the check of a plan detects a scan', () => {
-  expect(
-    scans([{ text: 'SELECT id FROM tlds WHERE description = ?', parameters: ['x'] }]),
-  ).toHaveLength(1);
-  expect(scans([{ text: 'SELECT id FROM zones ORDER BY email', parameters: [] }])).toHaveLength(2);
-});
-
 describe.each(TLD_RULES)('rule %s', (rule) => {
   test('a creation and a deletion of a zone need no scan, and a creation runs the same statements with 3,000 entries as with 1', async () => {
     await createResource(dependencies, tld, CONTEXT, { name: `top-${rule}` });
@@ -159,19 +152,4 @@ describe.each(TLD_RULES)('rule %s', (rule) => {
       /^USE TEMP B-TREE.* FROM nameservers WHERE pool_id = \?/.test(plan);
     expect(scans(removal).filter((plan) => !isOfServers(plan))).toEqual([]);
   });
-});
-
-test('finds subzones by the range of their names, without reading all zones of a pool or project', async () => {
-  const creation = await recorded(() => createZone('parent.top-last-label.', 'last-label'));
-  const id = creation.find(({ text }) => text.startsWith('INSERT INTO zones'))
-    ?.parameters[0] as string;
-  const removal = await recorded(() => deleteResource(dependencies, zone, CONTEXT, id));
-  const ranges = [...creation, ...removal].filter(({ text }) => /^SELECT.*tree_key/.test(text));
-  expect(ranges).toHaveLength(2);
-  for (const { text, parameters } of ranges) {
-    const [step] = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as {
-      detail: string;
-    }[];
-    expect(step?.detail).toMatch(/^SEARCH zones USING .*\(.*tree_key>\? AND tree_key<\?\)/);
-  }
 });
