@@ -141,11 +141,6 @@ describe('tld import --replace', () => {
     expect(await names()).toEqual(['com', 'net', 'org']);
   });
 
-  test('needs no confirmation if nothing would change', async () => {
-    await replace({}, '--yes');
-    expect(await replace({})).toMatchObject({ status: 0, err: '' });
-  });
-
   describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
     const program = `'${process.execPath}' '${PROGRAM}' tld import '${list}' --replace`;
     let screen: Screen | undefined;

@@ -1,6 +1,4 @@
-import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addResourceVerb } from '../../src/cli/commands/resource-commands.ts';
 import { commandsBelow, examplesOf, optionsOf } from '../../src/cli/flags/help.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCommands } from '../docs/shell.ts';
@@ -10,26 +8,6 @@ import { NO_LOCAL_COMMANDS, NO_TERMINAL } from './session.ts';
 
 const PROGRAM = await createProgram('0.0.0', NO_LOCAL_COMMANDS, NO_TERMINAL);
 const COMMANDS = commandsBelow(PROGRAM);
-const NO_TOOLS = { terminal: NO_TERMINAL, local: NO_LOCAL_COMMANDS };
-
-test('a verb of a resource that is loaded alone is the same as among all commands', () => {
-  const summaryOf = (command: Command | undefined) =>
-    command && {
-      names: [command.name(), ...command.aliases()],
-      description: command.description(),
-      arguments: command.registeredArguments.map((each) => [each.name(), each.description]),
-      options: command.options.map((each) => [each.flags, each.description, each.mandatory]),
-      examples: examplesOf(command),
-    };
-  const verbs = COMMANDS.flatMap(({ words, command }) => {
-    const alone = new Command('tsigil');
-    return addResourceVerb(alone, words.slice(1), NO_TOOLS)
-      ? [[commandsBelow(alone)[1]?.command, command].map(summaryOf)]
-      : [];
-  });
-  expect(verbs.length).toBeGreaterThan(20);
-  expect(verbs.map(([alone]) => alone)).toEqual(verbs.map(([, amongAll]) => amongAll));
-});
 
 describe('every command', () => {
   test.each(COMMANDS.map(({ words, command }) => [words.join(' '), command] as const))(

@@ -3,7 +3,6 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ERRORS } from '../../src/domain/model/errors.ts';
 import { UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { tsigil } from './run.ts';
@@ -20,30 +19,6 @@ describe.each(['401', '403'])('a service with status %s for missing rights', (st
     expect([ended.status, ended.out]).toEqual([4, '']);
     expect(ended.err).toMatch(
       /^tsigil: Access denied: the right .tokens:list. needs one of the roles admin, auditor \(.*\)\nThe token is valid, .*: tsigil token create NAME --role ROLE\n$/,
-    );
-  });
-});
-
-describe('an import', () => {
-  test('does not report that the other entries were imported if nothing was changed', async () => {
-    const service = await startTestService();
-    await service.post('/v2/tlds', { name: 'org' });
-    const last = async (input: string, ...flags: string[]) =>
-      (await runInside({ variables: service.variables, input }, 'tld', 'import', '-', ...flags)).err
-        .trimEnd()
-        .split('\n')
-        .at(-1);
-    expect(await last('a b\nc d\n', '--format', 'plain')).toBe(
-      'tsigil: Refused: 2 of 2 entries; nothing was changed',
-    );
-    expect(await last('org\nc d\n', '--format', 'plain')).toBe(
-      'tsigil: Refused: 1 of 2 entries; nothing was changed',
-    );
-    expect(await last('c d\n', '--format', 'plain', '--dry-run')).toBe(
-      'tsigil: Refused: 1 of 1 entries; nothing would be changed',
-    );
-    expect(await last('com\nc d\n', '--format', 'plain')).toBe(
-      'tsigil: Refused: 1 of 2 entries; the other entries were imported',
     );
   });
 });
@@ -136,28 +111,6 @@ describe('a refusal at a terminal', () => {
     const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: 't' };
     return (await runInside({ variables }, 'tsigkey', 'set', 'k', '--name', 'other')).err;
   }
-
-  test.each([
-    [
-      409,
-      ERRORS.key_is_referenced.message({
-        what: "The key 'k' cannot be deleted",
-        named: 'it',
-        line: { nameServer: 'ns1', place: '/etc/bind/named.conf:12' },
-      }),
-    ],
-    [409, "The key 'k' cannot be retired yet. To retire it, use the header 'Tsigil-Force: true'"],
-    [
-      400,
-      "'zone' must be an existing zone. With X-Auth-All-Projects: true, it can be in any project",
-    ],
-    [400, 'X-Auth-Sudo-Project-ID and X-Auth-Sudo-Tenant-ID must contain a project id'],
-  ] as const)('%i names no header that only a program sends: %s', async (status, message) => {
-    const shown = await refusedWith(status, 'some_type', message);
-    expect(shown).toMatch(/^tsigil: ./);
-    expect(shown).not.toMatch(/Tsigil-\w|X-Auth-|If-Match/);
-    if (message.includes('Tsigil-Force')) expect(shown).toContain('--force');
-  });
 
   test('409 says what stands in the way, and only for a missing resource how to list all', async () => {
     const listing = /tsigil tsigkey list/;

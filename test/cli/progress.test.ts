@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { progressLine, startProgress } from '../../src/cli/output/progress.ts';
-import { displayWidth } from '../../src/cli/output/table.ts';
+import { startProgress } from '../../src/cli/output/progress.ts';
 
 /** Starts a progress bar on a terminal. Returns the output, and a clock that the test sets. */
 function startBar(total: number, columns = 80) {
@@ -40,36 +38,5 @@ describe('the progress bar', () => {
     expect(drawn.length).toBeGreaterThan(9);
     expect(drawn.length).toBeLessThan(13);
     expect(drawn.at(-1)).toContain('1,000 of 1,000');
-  });
-
-  test.each([
-    [3600 * 2 + 65, '2:01:05 left'],
-    [65, '1:05 left'],
-    [0.2, '0:01 left'],
-  ])('%d remaining seconds are shown as %s', (seconds, text) => {
-    expect(progressLine('A', 1000, 2000, seconds, 120)).toContain(text);
-  });
-
-  test('never reaches the last column, whatever the numbers', () => {
-    const count = fc.integer({ min: 0, max: 10_000_000 });
-    fc.assert(
-      fc.property(
-        count,
-        count,
-        fc.double({ min: 0, max: 1e6, noNaN: true }),
-        fc.integer({ min: 1, max: 300 }),
-        (done, total, seconds, columns) => {
-          const line = progressLine(
-            'Importing 日本',
-            Math.min(done, total),
-            total,
-            seconds,
-            columns,
-          );
-          expect(displayWidth(line)).toBeLessThan(Math.max(columns, 1));
-          expect(line).not.toMatch(/NaN|Infinity/);
-        },
-      ),
-    );
   });
 });

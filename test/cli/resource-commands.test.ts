@@ -168,6 +168,7 @@ describe('lists', () => {
       (await run('tld', 'list', '--name', 'many-0', '-c', 'description', '-c', 'name', ...argv))
         .out;
     expect(await list()).toBe('description\tname\neven\tmany-0\n');
+    expect(await list('-f', 'table')).toContain('| description | name   |\n');
     expect(await list('-f', 'csv')).toBe('description,name\neven,many-0\n');
     expect(await list('-f', 'value')).toBe('even many-0\n');
     expect(await list('-f', 'yaml')).toBe('- description: even\n  name: many-0\n');

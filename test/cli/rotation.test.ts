@@ -98,29 +98,6 @@ describe('one key', () => {
     );
   });
 
-  test('whose name looks like a flag is named in commands that work', async () => {
-    const suggested: string[] = [];
-    const heed = async (...argv: string[]) => {
-      const { status, err } = await runInside({ ...service, columns: 200 }, 'tsigkey', ...argv);
-      const commands = [...err.matchAll(/tsigil tsigkey (\S+ .*?)(?: {2,}#.*)?$/gm)];
-      suggested.push(...commands.map(([, command = '']) => command));
-      return status;
-    };
-    expect(await heed('create', '--force', '--', '-told.example')).toBe(0);
-    expect(await heed('rotate', '--', '-told.example')).toBe(0);
-    expect(await heed('confirm', '--', '-told.example')).toBe(0);
-    expect(await heed('retire', '--force', '--', '-told.example')).toBe(0);
-    expect(await heed('abort', '--', '-told.example')).toBe(1);
-    expect(suggested).toEqual([
-      'set --name NAME -- -told.example',
-      'export --format PROGRAM -- -told-r2.example',
-      'lifecycle -- -told.example',
-      'restore -- -told.example',
-    ]);
-    for (const command of ['lifecycle -- -told.example', 'restore -- -told.example'])
-      expect(await run(...command.split(' '))).toMatchObject({ status: 0 });
-  });
-
   test('keeps its name in place only after a confirmation', async () => {
     const id = await create('place.example');
     const { body: before } = await service.get(`/v2/tsigkeys/${id}`);

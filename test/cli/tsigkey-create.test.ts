@@ -89,16 +89,6 @@ describe('tsigkey create', () => {
     );
     expect((await run('tsigkey', 'create', 'quiet', '-f', 'value', '-c', 'name')).err).toBe('');
   });
-
-  test('--scope ZONE without a zone is refused, and no key is created: exit code 2', async () => {
-    const { status, err } = await run('tsigkey', 'create', 'no-zone', '--scope', 'ZONE');
-    expect([status, err]).toEqual([
-      2,
-      'tsigil: The zone is missing: a key with scope ZONE applies to one zone\n' +
-        'Add --zone with the name of the zone, or --resource-id.\n',
-    ]);
-    expect(await keyNamed('no-zone')).toEqual({});
-  });
 });
 
 describe('names instead of ids', () => {

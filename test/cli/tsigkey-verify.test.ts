@@ -216,12 +216,6 @@ test('exits with 3 without a response', async () => {
   expect(err).toContain('no response: nothing listens at the address');
 });
 
-test('exits with 1 for a key that no name server can use, and sends nothing', async () => {
-  const { status, err } = await verify('two words', '--server', '127.0.0.1', '--zone', ZONE);
-  expect(status).toBe(1);
-  expect(err).toContain('No name server can use the key: the name must be a domain name');
-});
-
 test.each([
   [['Allowed.', '--all', '--server', '127.0.0.1', '--zone', ZONE], 'exactly one way'],
   [

@@ -212,21 +212,6 @@ test('200 for an answer about keys that are not in the job, and the service igno
   expect((await desired()).body).toMatchObject({ owned: ['key-1'], further: [] });
 });
 
-test('200 for an answer with several problems of one key, also of a removed one', async () => {
-  const key = await createKey('key-1');
-  const removed = await createKey('key-2');
-  await observe(await desired());
-  await service.delete(`/v2/tsigkeys/${removed}`);
-  await service.patch(`/v2/tsigkeys/${key}`, { algorithm: 'hmac-sha512' });
-  const problems = [...Array<string>(8).fill(key), removed].map((id, index) => ({
-    id,
-    code: 'name_taken',
-    message: `reason ${index}`,
-  }));
-  expect((await observe(await desired(), { problems })).status).toBe(200);
-  expect(await stateOf(key)).toBe('undeliverable');
-});
-
 test('200 for an answer at another process than the one that handed out the pass', async () => {
   const key = await createKey('key-1');
   let other: Client = agent;
@@ -356,20 +341,6 @@ test('the audit trail has one record for each response with secrets, and none fo
       detail: { secrets: 1, ids: [key] },
     },
   ]);
-});
-
-test('200 at once for the deliveries of a key whose name server is paused, while a request about another key waits', async () => {
-  const pool = await created('/v2/pools', { name: 'other' });
-  const paused = { ...SERVER, name: 'ns2', pool_id: pool, delivery: 'agent', paused: true };
-  await created('/v2/nameservers', paused);
-  const [key, other] = [await createKey('key-1'), await createKey('key-2', pool)];
-  const job = await desired();
-  const waiting = service.get(`/v2/tsigkeys/${key}/deliveries?wait=20`);
-  const { body } = await service.get(`/v2/tsigkeys/${other}/deliveries?wait=30`);
-  expect(body.state).toBe('paused');
-  // The other request still waits.
-  await observe(job);
-  expect((await waiting).body.state).toBe('delivered');
 });
 
 // The service would cut the connections of requests that still wait 10 s after it began to stop.

@@ -1,6 +1,7 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { tsigil, type Ended } from '../cli/run.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { startAgentRequests } from './agent-requests.ts';
 
 const folder = temporaryFolder();
 let service: TestService;
@@ -40,4 +41,20 @@ test('if no process delivers to the name server, the commands exit with 1 and pr
   expect([reconcile.status, reconcile.out]).toEqual([0, "Requested a comparison of 'ns1'.\n"]);
   const list = await run('nameserver', 'list', '-f', 'json');
   expect(JSON.parse(list.out)).toMatchObject([{ name: 'ns1', state: 'failed' }]);
+});
+
+test('tsigkey create --wait waits for an agent that has not reported yet', async () => {
+  const requests = await startAgentRequests();
+  const { url, token } = requests.service;
+  const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: token };
+  const ended = tsigil(folder, variables, 'tsigkey', 'create', 'first', '--wait');
+  const { service: served, desired, observe } = requests;
+  onTestFinished(() => served.close());
+  const created = async () =>
+    ((await served.get('/v2/tsigkeys?name=first')).body as { tsigkeys: object[] }).tsigkeys.length;
+  await expect.poll(created).toBe(1);
+  expect(await requests.shown()).toMatchObject({ error_code: 'no_agent' });
+  expect((await observe(await desired())).status).toBe(200);
+  const { status, err } = await ended;
+  expect([status, err]).toEqual([0, expect.not.stringContaining('no_agent')]);
 });

@@ -124,13 +124,5 @@ function hardValues(): Record<string, (size: number) => unknown> {
       Object.fromEntries(
         Array.from({ length: size / 12 }, (_, index) => [`member-${index}`, 'value']),
       ),
-    'arrays in arrays': (size) => nested(size, (inner) => [inner]),
-    'objects in objects': (size) => nested(size / 5, (inner) => ({ a: inner })),
   };
-}
-
-function nested(depth: number, wrap: (inner: unknown) => unknown): unknown {
-  let value: unknown = 0;
-  for (let level = 0; level < depth; level += 1) value = wrap(value);
-  return value;
 }

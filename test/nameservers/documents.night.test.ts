@@ -96,8 +96,6 @@ function runBlock(
 
 interface PageCase extends ServerRecipe {
   isInstalled(): boolean;
-  /** The name of the page and of the driver, if it differs from the name of the case. */
-  readonly page?: string;
   options(server: DrivenServer): object;
 }
 
@@ -273,7 +271,6 @@ function readPage(name: string): string {
 
 describe('docs/nameservers', () => {
   for (const [name, recipe] of Object.entries(CASES)) {
-    if (recipe.page !== undefined) continue;
     test.runIf(recipe.isInstalled() && hasProgram('dig', 'bind9-dnsutils'))(
       `${name}.md: all commands work, from an empty folder to a transfer and the deletion of the key`,
       async () => {

@@ -181,11 +181,6 @@ const RACES: Record<string, Race> = {
     second: (other) => other.createZone('EXAMPLE.com.', 'blue', inPool()),
     outcome: 'duplicate',
   },
-  'a zone with the name of a new zone': {
-    first: ZONE,
-    second: ZONE,
-    outcome: 'duplicate',
-  },
   'a zone below a zone that another project deletes': {
     before: ZONE,
     first: (one) => one.delete(zone, 'example.com.'),
@@ -197,24 +192,6 @@ const RACES: Record<string, Race> = {
     first: (one) => one.createZone('a.example.com.'),
     second: (other) => other.delete(zone, 'example.com.'),
     outcome: 'zone_has_sub_zone',
-  },
-  'a zone under a TLD entry that is deleted': {
-    before: (service) => COM(service).then(() => service.create(tld, { name: 'org' })),
-    first: (one) => one.delete(tld, 'com'),
-    second: ZONE,
-    outcome: 'invalid_zone_name',
-  },
-  'a zone under a TLD entry that is renamed': {
-    before: COM,
-    first: (one) => one.update(tld, 'com', { name: 'org' }),
-    second: ZONE,
-    outcome: 'invalid_zone_name',
-  },
-  'a zone whose name becomes a TLD entry': {
-    before: COM,
-    first: (one) => one.create(tld, { name: 'example.com' }),
-    second: ZONE,
-    outcome: 'invalid_zone_name',
   },
   'a zone under a suffix that becomes a TLD entry': {
     settings: { tldRule: 'any-suffix' },
@@ -228,12 +205,6 @@ const RACES: Record<string, Race> = {
     first: (one) => one.bulk([{ name: 'org' }], true),
     second: ZONE,
     outcome: 'invalid_zone_name',
-  },
-  'the deletion of a TLD entry under which a zone is created': {
-    before: COM,
-    first: ZONE,
-    second: (other) => other.delete(tld, 'com'),
-    outcome: { name: 'com' },
   },
   'the last zone of a quota': {
     settings: { zonesPerProject: 1 },
@@ -327,12 +298,6 @@ const RACES: Record<string, Race> = {
     first: (one) => one.delete(zone, 'example.com.'),
     second: (other) => other.delete(zone, 'example.com.'),
     outcome: 'resource_not_found',
-  },
-  'a TLD entry with the name to which another is renamed': {
-    before: COM,
-    first: (one) => one.update(tld, 'com', { name: 'org' }),
-    second: (other) => other.create(tld, { name: 'ORG' }),
-    outcome: 'duplicate',
   },
   'a list with a TLD entry that is updated': {
     before: COM,
