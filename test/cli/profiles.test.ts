@@ -160,19 +160,6 @@ describe('tsigil whoami and status', () => {
     });
   });
 
-  test('whoami shows the rights in a table with --long only', async () => {
-    const user = newUser();
-    await logIn(user);
-    const { out } = await run(user, 'whoami', '-f', 'table');
-    expect(out).toContain('| expires_at');
-    expect(out).not.toContain('rights');
-    expect((await run(user, 'whoami', '--long')).out).toMatch(/^rights\t.*tsigkeys:reveal/m);
-    expect(await run(user, 'whoami', '-f', 'value', '-c', 'rigths')).toMatchObject({
-      status: 2,
-      err: expect.stringContaining("Unknown column 'rigths'") as string,
-    });
-  });
-
   test('status counts orphaned and unusable keys, which need a person', async () => {
     await service.post('/v2/tsigkeys', {
       name: 'orphan',

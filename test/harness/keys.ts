@@ -54,7 +54,7 @@ export const keyNames = fc.oneof(
 );
 
 /** Secrets of 1 to 190 octets in base64. No hash has a block size above 128 octets. */
-export const keySecrets = fc
+const keySecrets = fc
   .oneof(
     fc.uint8Array({ minLength: 1, maxLength: 190 }),
     fc.constantFrom(1, 2, 3, 64, 190).map((size) => new Uint8Array(size).fill(0xff)),

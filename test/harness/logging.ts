@@ -20,7 +20,7 @@ export const CONFIGURATIONS: Readonly<Record<BrandName, string>> = {
 };
 
 /** Returns the path of the log of a server in `folder`. */
-export function logOf(folder: string): string {
+function logOf(folder: string): string {
   return join(folder, 'server.log');
 }
 

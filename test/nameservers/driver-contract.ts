@@ -54,7 +54,7 @@ export function newKey({
 }
 
 /** Returns the access of a key with these rights in these zones. */
-export function accessTo(rights: readonly Right[], zones: Zones = 'all'): Access {
+function accessTo(rights: readonly Right[], zones: Zones = 'all'): Access {
   return Object.fromEntries(rights.map((right) => [right, zones]));
 }
 

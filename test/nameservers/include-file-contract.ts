@@ -6,7 +6,6 @@ import { BRANDS } from '../../src/domain/brands/brands.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import type { Brand } from '../harness/brands/brand.ts';
 import { contentOf, ZONES } from '../harness/driven-server.ts';
-import { canMount, mountMemory } from '../harness/file-systems.ts';
 import { delayLoads } from '../harness/slow-loads.ts';
 import { newKey, type Session } from './driver-contract.ts';
 
@@ -187,19 +186,4 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     const [unmet] = (await lost.check(soon())).filter(({ ok }) => !ok);
     expect(unmet?.problem).toContain('no such file or folder');
   });
-
-  test.runIf(canMount((parent) => mountMemory(parent, '64k'), 'A memory file system'))(
-    'the driver reports a full disk, and does not change the former file',
-    async () => {
-      const memory = mountMemory(session().server.folder, '64k');
-      onTestFinished(() => memory?.remove());
-      if (memory === undefined) throw new Error('The file system is not mounted');
-      writeFileSync(join(memory.folder, 'tsigil.conf'), '');
-      const full = create({ file: join(memory.folder, 'tsigil.conf') });
-      const keys = Array.from({ length: 1500 }, () => newKey({ rights }));
-      expect(await codeOf(applyWith(full, ...keys))).toBe('not_writable');
-      expect(readdirSync(memory.folder)).toEqual(['tsigil.conf']);
-      expect(contentOf(join(memory.folder, 'tsigil.conf'))).toBe('');
-    },
-  );
 }
