@@ -127,13 +127,6 @@ describe('request-context headers', () => {
     },
   );
 
-  test.each(asked)(
-    '401 without the right, even for an unknown path: %s %j',
-    async (query, headers) => {
-      expectError(await member.get(`/v2/nosuch${query}`, headers), 401, 'access_denied');
-    },
-  );
-
   test.each([
     ['', { 'x-auth-sudo-project-id': '' }],
     ['', { 'x-auth-all-projects': 'false' }],
