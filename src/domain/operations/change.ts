@@ -1,19 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isEmpty, noneAffected, noteAffected } from '../delivery/affected.ts';
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
-import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import type { Recording } from './recording.ts';
-import { MAX_NAMED, ServiceError } from '../model/errors.ts';
 import type { Grants } from '../resources/grants.ts';
-import { GRANT_RIGHT, isWithinLimits } from '../resources/limits.ts';
-import { may, requireRight, rolesOf, type Policy } from '../resources/policy.ts';
+import { GRANT_RIGHT } from '../resources/limits.ts';
 import { SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
-import { zone } from '../resources/zone.ts';
-import type { Zone } from '../resources/zone-fields.ts';
 import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
 import type {
-  Admission,
   Admitted,
   Change,
   Draft,
@@ -23,6 +17,7 @@ import type {
   ResourceOf,
   ResourceType,
 } from '../model/resource.ts';
+import { admitChange, assertWithinLimits, type AdmissionDependencies } from './admission.ts';
 import {
   auditEntry,
   createChangeLog,
@@ -31,25 +26,18 @@ import {
   type AuditSubject,
   type ChangeLog,
 } from './audit-entry.ts';
-import { listConditions } from './visibility.ts';
 import { retiredKey, type RetiredKey } from '../resources/lineage.ts';
 import { admitGrants, grantsOfKey } from '../rules/grant-rules.ts';
 import { leaveLineage } from '../rules/lineage-rules.ts';
 import { rulesOf } from '../rules/rules.ts';
-import { requestedPool } from '../rules/zone-rules.ts';
-import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
 import { keyed, type Keyed } from '../model/query.ts';
 
-export interface Dependencies {
+export interface Dependencies extends AdmissionDependencies {
   readonly store: Store;
-  readonly settings: Settings;
-  readonly policy: Policy;
   readonly clock: Clock;
   /** Returns a new random UUID (version 4, RFC 9562), in lower case. */
   newId(): string;
-  /** Returns `size` octets from the system's random source. */
-  randomBytes(size: number): Buffer;
   /** Makes this process reject the token with this id until the process exits. */
   onTokenRevoked(id: string): void;
   /** The status of delivery. If absent, responses have the stored status of name servers. */
@@ -377,66 +365,4 @@ function changesOn(
 
 function isKeys({ collection }: Pick<ResourceType, 'collection'>): boolean {
   return collection === tsigkey.collection;
-}
-
-/**
- * Applies the rules of `type` to a change by a caller at `now`. Throws `ServiceError` to reject the
- * change.
- */
-export async function admitChange<F extends Fields>(
-  { settings, policy, randomBytes }: Dependencies,
-  { caller, force = false }: Pick<ChangeContext, 'caller' | 'force'>,
-  type: ResourceType<F>,
-  change: Change<F>,
-  reader: Reader,
-  now: string,
-): Promise<Admitted<F>> {
-  if (caller.limits !== undefined) await assertWithinLimits(caller, type, change, reader);
-  const rule = rulesOf(type);
-  // safe: without rules, no field has an undefined default
-  if (rule?.admit === undefined) return { resource: change.resource as ResourceOf<F> };
-  const admission: Admission = {
-    caller,
-    settings,
-    randomBytes,
-    force,
-    now,
-    requireRight: (right) => {
-      requireRight(policy, caller, right);
-    },
-    roles: () => rolesOf(policy),
-    async visibleNames(of, conditions) {
-      if (!may(policy, caller, `${of.collection}:list`)) return [];
-      const found = await reader.list(of, {
-        limit: MAX_NAMED + 1,
-        sortField: 'created_at',
-        descending: false,
-        conditions: listConditions(of, caller, conditions),
-      });
-      return found.map(({ name }) => String(name));
-    },
-  };
-  return rule.admit(change, reader, admission);
-}
-
-/**
- * Throws `outside_limits` unless a change leaves the resource within the limits of the caller. Call
- * this function before the rules of the type. The errors of the rules then reveal nothing about
- * other resources.
- */
-async function assertWithinLimits(
-  { limits }: Caller,
-  type: ResourceType,
-  change: Change,
-  reader: Reader,
-): Promise<void> {
-  if (limits === undefined) return;
-  const { resource } = change;
-  const members: Readonly<Record<string, unknown>> =
-    type === zone && change.operation === 'create'
-      ? { ...resource, pool_id: requestedPool(resource as Zone).id } // safe: the type is `zone`
-      : resource;
-  const current = change.operation === 'update' ? change.current : undefined;
-  if (!(await isWithinLimits(limits, type, members, reader, current)))
-    throw new ServiceError('outside_limits', `this ${type.title}`);
 }

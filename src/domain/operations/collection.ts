@@ -1,6 +1,7 @@
 import { readChanges, readCreation } from './body.ts';
 import type { Caller } from '../model/caller.ts';
-import { admitChange, change, type ChangeContext, type Dependencies } from './change.ts';
+import { admitChange } from './admission.ts';
+import { change, type ChangeContext, type Dependencies } from './change.ts';
 import { MAX_NAMED, ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
