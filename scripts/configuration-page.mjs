@@ -57,7 +57,7 @@ In a variable, write numbers, booleans, lists and maps as YAML:
 
 ## Example configuration
 
-This service accepts requests from other machines over TLS, runs four processes on PostgreSQL, and lets callers with the role \`reader\` list and read TLDs ([rights and roles](api.md#who-may-do-what)):
+This service accepts requests from other machines over TLS, uses PostgreSQL, and lets callers with the role \`reader\` list and read TLDs ([rights and roles](api.md#who-may-do-what)):
 
 \`\`\`yaml
 listen: 0.0.0.0:9001
