@@ -17,15 +17,10 @@ export function yaml(): typeof import('yaml') {
 }
 
 /**
- * The values in a configuration file, by the keys of their settings. Unknown settings are omitted.
+ * Returns the values in the configuration file at `path`, by the keys of their settings. Adds all
+ * problems of the file to `problems`, except invalid values.
  */
-export type FileValues = ReadonlyMap<string, unknown>;
-
-/**
- * Reads the configuration file at `path`. Adds all problems of the file to `problems`, except
- * invalid values.
- */
-export function readConfigFile(path: string, problems: string[]): FileValues {
+export function readConfigFile(path: string, problems: string[]): ReadonlyMap<string, unknown> {
   const known = new Set(OPTIONS.map(({ key }) => key));
   const values = new Map<string, unknown>();
   for (const { key, value, name, place } of flatten(readTree(path, problems))) {
@@ -55,7 +50,7 @@ export function quotingProblem(kind: Kind, value: unknown): string | undefined {
 }
 
 /** Returns the map in a YAML file. Adds all problems of the file to `problems`. */
-export function readTree(path: string, problems: string[]): object {
+export function readTree(path: string, problems: string[]): Readonly<Record<string, unknown>> {
   let text: string;
   try {
     text = readWholeFile(path).toString();
@@ -70,7 +65,11 @@ export function readTree(path: string, problems: string[]): object {
  * Parses a YAML text. Reports only codes and positions of errors, because the parser's messages may
  * quote a secret in the file.
  */
-function parseTree(path: string, text: string, problems: string[]): object {
+function parseTree(
+  path: string,
+  text: string,
+  problems: string[],
+): Readonly<Record<string, unknown>> {
   const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });

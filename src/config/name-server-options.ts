@@ -6,7 +6,7 @@ import { line } from './kinds.ts';
 import { option } from './option.ts';
 
 /** The options of a driver. Only the driver checks these options. */
-const LOCAL: Kind = { schema: { type: 'object' }, parse: (value) => ({ value }) };
+export const LOCAL: Kind = { schema: { type: 'object' }, parse: (value) => ({ value }) };
 
 const { name, driver, address, rights, probe_zone: probeZone } = nameServer.fields;
 

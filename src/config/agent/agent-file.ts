@@ -1,14 +1,11 @@
-import { type Kind, type ValueOf } from '../../domain/model/field.ts';
+import type { ValueOf } from '../../domain/model/field.ts';
 import { object, optional } from '../../domain/model/object.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { hostName } from '../../domain/resources/shared-fields.ts';
 import { ConfigError } from '../config.ts';
 import { readTree } from '../file.ts';
-import { memberProblems } from '../name-server-options.ts';
+import { LOCAL, memberProblems } from '../name-server-options.ts';
 import { path, url } from '../kinds.ts';
-
-/** The options of a driver. Only the driver checks these options. */
-const LOCAL: Kind = { schema: { type: 'object' }, parse: (value) => ({ value }) };
 
 const AGENT_FILE = object({
   url: url(),
@@ -48,8 +45,8 @@ export function readAgentFile(
 }
 
 /** Returns an invalid file whose members are valid enough to check the options of its driver. */
-function checkableAgent(tree: object): AgentConfig | undefined {
-  const { driver, nameServer: name, tokenFile } = { ...tree } as Readonly<Record<string, unknown>>;
+function checkableAgent(tree: Readonly<Record<string, unknown>>): AgentConfig | undefined {
+  const { driver, nameServer: name, tokenFile } = tree;
   const isCheckable =
     'value' in nameServer.fields.driver.parse(driver) &&
     'value' in nameServer.fields.name.parse(name) &&
