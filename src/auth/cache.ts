@@ -2,7 +2,6 @@ import type { Store } from '../domain/model/ports.ts';
 import type { ResourceType } from '../domain/model/resource.ts';
 
 export interface Cache<T> {
-  /** Returns the value of `key`, or undefined if its entry is missing or has expired. */
   get(key: string): T | undefined;
   /** Stores `value` with the expiry time `until`, in seconds of the cache's clock. */
   set(key: string, value: T, until: number): void;
@@ -40,7 +39,6 @@ const MAX_CACHED_ROWS = 10_000;
 /** How long a row is cached if another process may change it. */
 const MAX_AGE_SECONDS = 0.5;
 
-/** A query in progress. */
 interface Search<T> {
   /** The number of changes to rows of the type when the query began. */
   readonly changes: number;

@@ -22,9 +22,7 @@ export interface KeystoneSettings extends KeystoneCredentials {
 
 export type Outcome = 'valid' | 'refused' | 'unavailable';
 
-/** The functions that record validations in the metrics. */
 export interface KeystoneObserver {
-  /** Records a validation by Keystone that took `seconds`. */
   validated(outcome: Outcome, seconds: number): void;
   /** Records a result that came from the cache, without a request to Keystone. */
   cacheHit(outcome: Outcome): void;

@@ -16,7 +16,6 @@ export interface DnsTimeouts {
   readonly seconds: number;
 }
 
-/** A request to send. */
 export interface Request {
   readonly octets: Buffer;
   /** The name of the key that signed the request, in comparison form. */

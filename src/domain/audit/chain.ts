@@ -35,7 +35,6 @@ export interface TrailEventMeaning {
   readonly text: string;
 }
 
-/** Every event of a trail, by name. */
 export const TRAIL_EVENTS = {
   head_changed: {
     result: 'problem',

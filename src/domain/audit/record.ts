@@ -21,7 +21,6 @@ export interface AuditEntry {
   readonly at: string;
   /** Null for an event without a request, and for a record that combines requests. */
   readonly request_id: string | null;
-  /** The request id that the caller sent. */
   readonly global_request_id: string | null;
   readonly actor_kind: ActorKind;
   readonly actor_id: string;
@@ -79,7 +78,6 @@ export const ENTRY_COLUMNS = [
   'detail',
 ] as const satisfies readonly (keyof StoredRecord)[];
 
-/** Returns a stored record in the format of responses. */
 export function shownRecord(stored: StoredRecord): AuditRecord {
   return {
     ...stored,

@@ -33,7 +33,6 @@ export interface KeyLog {
   readonly setup: string;
 }
 
-/** One line of a log that names a key. */
 export interface LoggedUse {
   /** The name of the key as the program writes it. */
   readonly key: string;

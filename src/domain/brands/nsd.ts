@@ -3,7 +3,6 @@ import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-
 import { ADD_ZONE_TO_FILE, keyFileCommands, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
-/** Returns a section with a key. */
 export function nsdKey({ name, algorithm, secret }: Key): string {
   return lines(
     'key:',

@@ -1,6 +1,5 @@
 import { findBrand } from './brands.ts';
 
-/** The name server that the steps set up. */
 export interface SetUp {
   readonly name: string;
   readonly driver: string;
@@ -11,7 +10,6 @@ export interface SetUp {
   readonly pool: string;
   /** The names of the zones of its pool, in comparison form. */
   readonly zones: readonly string[];
-  /** The URL of the service. */
   readonly url: string;
 }
 
@@ -35,7 +33,6 @@ interface Setup {
 /** The zones whose entries the steps have unless all are wanted. */
 const SHOWN_ZONES = 20;
 
-/** Returns the steps to set up a name server and what delivers its keys. */
 export function setupSteps(server: SetUp, allZones: boolean): Setup {
   const known = server.zones;
   const zone = (server.probe_zone ?? 'example.org.').replace(/\.$/, '');

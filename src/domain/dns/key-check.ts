@@ -105,7 +105,6 @@ export function serialOf({ answers }: Message): number | undefined {
   return data === undefined || data.length < 22 ? undefined : data.readUInt32BE(data.length - 20);
 }
 
-/** Returns whether a message is the response to the request with this id. */
 export function isResponseTo(id: number, message: Message): boolean {
   return message.id === id && (message.flags & FLAGS.response) !== 0;
 }

@@ -16,7 +16,6 @@ export interface ResourceRecord extends Question {
 /** A resource record of a decoded message, with its offsets in the message. */
 export interface PlacedRecord extends ResourceRecord {
   readonly start: number;
-  /** The offset of the record's data. */
   readonly dataStart: number;
 }
 

@@ -111,7 +111,6 @@ export interface Keyring {
   requireEncryption(): void;
   /** Returns the rows whose secret this process could not decrypt, up to 10,000. */
   unreadable(): readonly SecretRow[];
-  /** Forgets that the secret of a row could not be decrypted. */
   forget(row: SecretRow): void;
 }
 

@@ -45,7 +45,6 @@ export interface Receiver {
   readonly zone?: string | undefined;
 }
 
-/** The formats that a secondary server reads. */
 const SECONDARY_FORMATS = Object.entries(EXPORT_FORMATS).flatMap(([name, { writeSecondary }]) =>
   writeSecondary === undefined ? [] : [name],
 );

@@ -38,7 +38,6 @@ export type ImportFormat = keyof typeof RECOGNISES;
 
 const FORMATS = Object.keys(RECOGNISES) as ImportFormat[];
 
-/** Returns the name of the format that `text` appears to be in, or undefined. */
 export function detectFormat(text: string): ImportFormat | undefined {
   return FORMATS.find((format) => RECOGNISES[format](text));
 }

@@ -32,7 +32,6 @@ export function readKnotKeys(text: string, include?: ReadIncluded): Entry[] {
 /** An entry of a section: its first item is its id. The section `server` has one entry without id. */
 export interface KnotEntry extends Origin {
   readonly section: string;
-  /** The line of the section's name. */
   readonly header: number;
   /** The last line with an item. */
   end: number;
@@ -113,7 +112,6 @@ export function knotEntries(
 
 const EXAMPLES: Readonly<Record<string, string>> = { key: 'algorithm: hmac-sha256' };
 
-/** Returns an entry of the section `key` as the entry of a key file. */
 export function keyEntryOf({ line, file, items }: KnotEntry): Entry {
   const parts = Object.entries(ITEMS).flatMap(([item, part]) => {
     const value = items.get(item)?.values.at(-1);

@@ -37,7 +37,6 @@ interface Token extends NsdSpan {
   readonly token: string;
 }
 
-/** The key sections of an NSD configuration. */
 export function readNsdKeys(text: string, include?: ReadIncluded): Entry[] {
   return nsdEntries(text, include)
     .filter(({ section }) => section === 'key:')

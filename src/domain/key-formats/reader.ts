@@ -1,7 +1,6 @@
 import { nameForm } from '../text/dns-name.ts';
 import { keyProblems, readAlgorithm, type Key } from './key.ts';
 
-/** A file that an include statement names. */
 export interface IncludedFile {
   readonly path: string;
   readonly text: string;
@@ -56,7 +55,6 @@ export interface IncludeRules {
   readonly skipsFolders: boolean;
 }
 
-/** An import format. */
 export interface KeyReader {
   /** The programs that write this format, for help and documentation. */
   readonly source: string;

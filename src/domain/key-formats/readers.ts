@@ -14,7 +14,6 @@ const OF_BIND: IncludeRules = {
   skipsFolders: false,
 };
 
-/** Every import format, by name. */
 export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = {
   bind: {
     source: 'BIND key clauses (tsig-keygen, named.conf)',

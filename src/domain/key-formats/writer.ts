@@ -9,7 +9,6 @@ export interface Primary {
   readonly zone: string | undefined;
 }
 
-/** The properties of an export format, and of the program that accepts it. */
 interface FormatDescription {
   /** The program that accepts this format, for help and documentation. */
   readonly consumer: string;
@@ -56,12 +55,10 @@ export function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Returns the texts as lines, each with a newline at its end. */
 export function lines(...texts: readonly string[]): string {
   return texts.map((text) => `${text}\n`).join('');
 }
 
-/** Returns the texts as lines of comments that begin with `#`. */
 export function comments(...texts: readonly string[]): string {
   return lines(...texts.map((text) => `# ${text}`));
 }

@@ -27,7 +27,6 @@ export interface Problem {
 export interface ErrorDetails {
   /** The problems with the body, for `invalid_object`. */
   readonly problems?: readonly Problem[] | undefined;
-  /** The number of seconds that the caller should wait before a retry. */
   readonly retryAfterSeconds?: number | undefined;
   /** The underlying error. The service logs this error and never sends it to the caller. */
   readonly cause?: unknown;

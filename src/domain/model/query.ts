@@ -124,7 +124,6 @@ export function keyed<T extends Readonly<Record<string, unknown>>>(
   return { resource, uniqueForm: uniqueFormOf(type, resource) };
 }
 
-/** Returns the comparison form of the unique field of a stored resource. */
 export function uniqueFormOf(
   type: MayBeUnique,
   resource: Readonly<Record<string, unknown>>,

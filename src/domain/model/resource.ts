@@ -56,7 +56,6 @@ export interface IndexReader {
   ): Promise<ResourceOf<F>[]>;
   /** Returns which of `values` occur in an index of the type. Reads only the index. */
   present(type: ResourceType, lookup: string, values: readonly string[]): Promise<Set<string>>;
-  /** Returns whether any resource of a type meets all `conditions`. */
   exists(type: ResourceType, conditions: readonly Condition[]): Promise<boolean>;
 }
 
@@ -158,7 +157,6 @@ export interface Reference {
    * pool".
    */
   readonly description: string;
-  /** Returns the fields that refer to the resource with this id. */
   fields(id: string): Readonly<Record<string, string>>;
 }
 

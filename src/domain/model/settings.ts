@@ -22,7 +22,6 @@ export interface Settings {
    * token or through Keystone.
    */
   readonly otherAdministrators: boolean;
-  /** Whether the service accepts its own tokens. */
   readonly ownTokens: boolean;
   /** The maximum age in days of tokens that Keystone users create, or 0 for no limit. */
   readonly keystoneTokenDays: number;
@@ -56,7 +55,6 @@ export type TldRule = (typeof TLD_RULES)[number];
 /** The sort keys of all resources that have these members. */
 export const COMMON_SORT_KEYS: readonly string[] = ['created_at', 'id', 'updated_at', 'name'];
 
-/** Returns the common sort keys that apply to resources with these fields. */
 export function commonSortKeys({ fields, withoutUpdatedAt = false }: Sorted): string[] {
   const isAbsent = (key: string) =>
     (key === 'name' && !Object.hasOwn(fields, key)) || (key === 'updated_at' && withoutUpdatedAt);

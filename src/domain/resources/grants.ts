@@ -139,12 +139,10 @@ function textOf(rights: readonly Right[]): RightsText {
   return RIGHTS_TEXTS.find((each) => each === text) ?? '';
 }
 
-/** Returns the rights that grants give in a zone of the scope. */
 export function rightsInZone({ all, zones }: Grants, id: string): Right[] {
   return rightsInText(`${all} ${zones.get(id) ?? ''}`);
 }
 
-/** Returns the rights in a text as the store keeps it. */
 export function rightsInText(text: string): Right[] {
   const names = text.split(' ');
   return RIGHTS.filter((right) => names.includes(right));

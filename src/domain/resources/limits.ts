@@ -22,7 +22,6 @@ interface Reach {
   readonly fixed?: readonly string[];
 }
 
-/** The rights and the resources that a kind of limit includes. */
 interface Kind {
   readonly type: ResourceType;
   /** The rights that the limit includes. A role of the token must also have the right. */
@@ -69,6 +68,14 @@ function rightsTo(type: ResourceType, actions: readonly string[]): string[] {
   return actions.map((action) => `${type.collection}:${action}`);
 }
 
+/** Every right to keys, and to change the request context. */
+const KEY_RIGHTS = [
+  ...rightsTo(tsigkey, [...ALL, 'reveal']),
+  GRANT_RIGHT,
+  ...ROTATION_RIGHTS,
+  ...CONTEXT_RIGHTS,
+];
+
 /** The pool of a zone, which a caller reads to manage the keys of the zone. */
 const POOL_OF_ZONE = { type: zone, field: 'id', is: 'pool_id' } as const;
 
@@ -84,10 +91,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       ...rightsTo(nameServer, READ),
       ...rightsTo(zone, ALL),
       CHOOSE_POOL,
-      ...rightsTo(tsigkey, [...ALL, 'reveal']),
-      GRANT_RIGHT,
-      ...ROTATION_RIGHTS,
-      ...CONTEXT_RIGHTS,
+      ...KEY_RIGHTS,
     ],
     reach: [
       { type: pool, field: 'id' },
@@ -108,10 +112,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       ...rightsTo(pool, READ),
       ...rightsTo(nameServer, READ),
       ...rightsTo(zone, CHANGE),
-      ...rightsTo(tsigkey, [...ALL, 'reveal']),
-      GRANT_RIGHT,
-      ...ROTATION_RIGHTS,
-      ...CONTEXT_RIGHTS,
+      ...KEY_RIGHTS,
     ],
     reach: [
       { type: zone, field: 'id' },

@@ -32,7 +32,6 @@ export function octetsOf(secret: string): number {
   return (secret.length / 4) * 3 - padding;
 }
 
-/** Returns whether a secret is shorter than the hash output of the algorithm. */
 function isShort(algorithm: AlgorithmName, octets: number): boolean {
   return octets > 0 && octets < ALGORITHMS[algorithm].hashOctets;
 }

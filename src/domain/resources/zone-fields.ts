@@ -27,7 +27,6 @@ import { note, serviceField, serviceTime } from './shared-fields.ts';
  */
 const SECONDARY_EMAIL = 'hostmaster@example.com';
 
-/** Returns the problem with the spelling of a zone's name, or undefined. */
 export function zoneNameProblem(name: string): string | undefined {
   if (isAbsoluteName(name)) return undefined;
   if (isOverlongName(name)) return `must be at most ${MAX_NAME_LENGTH} characters long`;

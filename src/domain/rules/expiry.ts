@@ -23,7 +23,6 @@ export function expiryOf(
   return stated === null || aged < stated ? aged : stated;
 }
 
-/** Returns the time of the first warning about a key with this expiry. */
 export function firstWarning(expiry: string): string {
   return warningAt(expiry, WARNING_DAYS[0]);
 }

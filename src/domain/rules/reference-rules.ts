@@ -18,7 +18,6 @@ const MAX_SERVERS = 1000;
 /** The condition that the last pass found such lines: the list is stored as JSON, or null. */
 const NAMES_KEYS = { field: 'key_references', test: '<>', value: '[]' } as const;
 
-/** A line of a name server's configuration, with its place there. */
 interface Line {
   readonly nameServer: string;
   readonly place: string;

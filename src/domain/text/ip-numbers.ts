@@ -1,4 +1,3 @@
-/** Returns a valid IP address as a number. */
 export function numberOf(address: string): bigint {
   if (!address.includes(':'))
     return address.split('.').reduce((sum, part) => (sum << 8n) + BigInt(part), 0n);

@@ -1,7 +1,6 @@
 /** The prefix of every token of the service. Secret scanners can search for it. */
 export const TOKEN_PREFIX = 'tsigil_';
 
-/** Returns whether `text` has the form of a token of the service. */
 export function looksLikeToken(text: string): boolean {
   return text.startsWith(TOKEN_PREFIX);
 }

@@ -32,7 +32,6 @@ export interface Line {
   readonly text: string;
 }
 
-/** Returns the lines of `text`, which can have any line ending. */
 export function linesOf(text: string): Line[] {
   return text.split(/\r\n|\n|\r/).map((line, index) => ({ number: index + 1, text: line }));
 }
