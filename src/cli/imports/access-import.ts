@@ -12,6 +12,7 @@ import { useFindings, zonesText } from '../../domain/access/warnings.ts';
 import { anyText, array, nullable } from '../../domain/model/field.ts';
 import { responseObject } from '../../domain/model/object.ts';
 import { rightsInZone, type Grants } from '../../domain/resources/grants.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
@@ -179,8 +180,7 @@ async function refusalsOf(
   if (names.length === 0) return refusals;
   for (const { name } of await zonesOf(connection))
     refusals.set(comparisonForm(String(name)), 'a zone of another pool has this name');
-  for (let start = 0; start < names.length; start += CHECK_SIZE) {
-    const some = names.slice(start, start + CHECK_SIZE);
+  for (const some of parts(names, CHECK_SIZE)) {
     const body = { names: some.map((name) => `${name}.`) };
     const { checks } = await callFor(ZONE_CHECKS, connection, 'POST', '/v2/tlds/check', body);
     for (const [index, name] of some.entries()) {

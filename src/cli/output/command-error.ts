@@ -1,4 +1,5 @@
 import type { Problem } from '../../domain/model/error-entry.ts';
+import { faultOf } from '../../net/faults.ts';
 import { plainLines, plainText } from './plain-text.ts';
 
 /**
@@ -52,4 +53,11 @@ export class CommandError extends Error {
 export function withHint(error: CommandError, hint: string): CommandError {
   const { exitCode, message, status, problems } = error;
   return new CommandError(exitCode, message, error.hint ?? hint, error, status, problems);
+}
+
+/** Returns the failure to read or write a file. `name` precedes its path. */
+export function fileError(path: string, done: 'read' | 'written', cause: unknown, name = '') {
+  const { message: reason, hint } = faultOf(cause);
+  const message = `${name}'${path}' cannot be ${done}: ${reason}`;
+  return new CommandError(EXIT.usage, message, hint, cause);
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { faultOf } from '../../net/faults.ts';
-import { CommandError, EXIT } from './command-error.ts';
+import { CommandError, EXIT, fileError } from './command-error.ts';
 
 /** Writes a file, as `createFile` does. */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
@@ -29,8 +28,7 @@ export function createFile(path: string, overwrite: boolean): OpenedFile {
       return work();
     } catch (cause) {
       rmSync(written, { force: true });
-      const { message: reason, hint } = faultOf(cause);
-      throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
+      throw fileError(path, 'written', cause);
     }
   };
   const present = attempt(() => statSync(path, { throwIfNoEntry: false }));

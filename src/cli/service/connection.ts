@@ -22,7 +22,7 @@ export const DEFAULTS: ServiceDefaults = {
 };
 
 /** Where a command finds a service, with a token for it. */
-interface Found extends Profile {
+interface Credentials extends Profile {
   /** The name of the profile, if it is one. */
   readonly name?: string;
 }
@@ -52,7 +52,7 @@ async function findService(
   { url, tokenFile, profile }: ConnectionFlags,
   environment: NodeJS.ProcessEnv,
   findLocal: () => Promise<ServiceDefaults>,
-): Promise<Found> {
+): Promise<Credentials> {
   const wanted = url ?? (environment.TSIGIL_URL || undefined);
   const withToken = async (token: string) => ({ url: wanted ?? (await findLocal()).url, token });
   if (tokenFile !== undefined && profile !== undefined)
@@ -65,15 +65,20 @@ async function findService(
   if (environment.TSIGIL_TOKEN)
     return withToken(checkToken(environment.TSIGIL_TOKEN, 'TSIGIL_TOKEN'));
   if (environment.TSIGIL_PROFILE) return profileFor(url, environment.TSIGIL_PROFILE, environment);
-  const { current = '', profiles } = readProfiles(environment);
-  const stored = profiles[current];
-  if (stored !== undefined && (wanted === undefined || checkUrl(wanted) === stored.url))
+  const { current, profiles } = readProfiles(environment);
+  const stored = profiles[current ?? ''];
+  const isOther = wanted !== undefined && checkUrl(wanted) !== stored?.url;
+  if (current !== undefined && stored !== undefined && !isOther)
     return profileFor(url, current, environment);
   return firstTokenFor(wanted, await findLocal());
 }
 
 /** Throws `CommandError` if `--url` selects another service than the profile. */
-function profileFor(url: string | undefined, name: string, environment: NodeJS.ProcessEnv): Found {
+function profileFor(
+  url: string | undefined,
+  name: string,
+  environment: NodeJS.ProcessEnv,
+): Credentials {
   const profile = profileNamed(readProfiles(environment), name);
   if (url !== undefined && checkUrl(url) !== profile.url)
     throw new CommandError(
@@ -87,7 +92,7 @@ function profileFor(url: string | undefined, name: string, environment: NodeJS.P
  * The first token of a service gives all rights, so no other machine may receive it. Throws
  * `CommandError` for the URL of one.
  */
-function firstTokenFor(wanted: string | undefined, local: ServiceDefaults): Found {
+function firstTokenFor(wanted: string | undefined, local: ServiceDefaults): Credentials {
   const url = checkUrl(wanted ?? local.url);
   if (!isSameMachine(url, local.url))
     throw new CommandError(

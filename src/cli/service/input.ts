@@ -1,7 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { readWholeFile } from '../../net/files.ts';
-import { faultOf } from '../../net/faults.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
+import { CommandError, EXIT, fileError } from '../output/command-error.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** Returns the text of a file, or of standard input for `-`. Throws `CommandError`. */
@@ -47,12 +46,6 @@ function readBytes(path: string, name?: string): Buffer {
   try {
     return readWholeFile(path);
   } catch (cause) {
-    const { message: reason, hint } = faultOf(cause);
-    throw new CommandError(
-      EXIT.usage,
-      `${name === undefined ? '' : `${name} `}'${path}' cannot be read: ${reason}`,
-      hint,
-      cause,
-    );
+    throw fileError(path, 'read', cause, name && `${name} `);
   }
 }
