@@ -130,8 +130,8 @@ function serviceOn(dependencies: Dependencies) {
       deleteResource(dependencies, any(type), as('red'), idOf(name)),
     bulk: async (tlds: object[], replace = false) => {
       const request = { tlds, replace, dry_run: false } as const;
-      const { outcomes, removed } = await changeTlds(dependencies, as('red'), request, newSlicer());
-      return { outcomes, removed: removed.map(({ resource }) => resource.name) };
+      const { results, removed } = await changeTlds(dependencies, as('red'), request, newSlicer());
+      return { results, removed: removed.map(({ name }) => name) };
     },
     get: (type: unknown, name: string): Promise<Resource | undefined> =>
       dependencies.store.get(any(type), idOf(name)),
@@ -303,7 +303,7 @@ const RACES: Record<string, Race> = {
     before: COM,
     first: (one) => one.update(tld, 'com', { description: 'first' }),
     second: (other) => other.bulk([{ name: 'com', description: 'second' }]),
-    outcome: { outcomes: [{ outcome: 'updated', previous: { description: 'first' } }] },
+    outcome: { results: [{ outcome: 'updated', previous: { description: 'first' } }] },
   },
   'a list that replaces a TLD entry that is created': {
     first: COM,

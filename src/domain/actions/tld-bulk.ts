@@ -1,34 +1,23 @@
+import { isDeepStrictEqual } from 'node:util';
+import { allPages } from '../model/pages.ts';
+import type { Reader } from '../model/ports.ts';
+import { uniqueFormOf } from '../model/query.ts';
+import { shownFields, uniqueOf, type Change } from '../model/resource.ts';
+import { change, type ChangeContext, type Dependencies } from '../operations/change.ts';
+import { requireRight } from '../resources/policy.ts';
+import { tld, type Tld } from '../resources/tld.ts';
+import { eachInSlices, nextIfOver, type Slicer } from '../scheduling/slicer.ts';
+import { defineAction } from './action.ts';
 import {
   BULK_BODY,
   BULK_RESPONSE,
   MAX_ENTRIES,
   MAX_LIST_BYTES,
   type BulkRequest,
-  type BulkResponse,
   type BulkResult,
   type RemovedTld,
 } from './bulk-request.ts';
-import { defineAction } from './action.ts';
-import {
-  change,
-  type ChangeContext,
-  type Changes,
-  type Dependencies,
-} from '../operations/change.ts';
-import { ServiceError } from '../model/errors.ts';
-import { requireRight } from '../resources/policy.ts';
-import type { Reader } from '../model/ports.ts';
-import { shownFields, type Change } from '../model/resource.ts';
-import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
-import { tld, type Tld } from '../resources/tld.ts';
-import {
-  checkEntries,
-  planChange,
-  type BulkOptions,
-  type Outcome,
-  type Plan,
-} from './tld-bulk-plan.ts';
-import type { Keyed } from '../model/query.ts';
+import { checkEntries, pick, type Entry } from './tld-bulk-entries.ts';
 
 export const tldBulk = defineAction({
   path: '/v2/tlds/bulk',
@@ -45,151 +34,149 @@ To update an existing entry, callers also need the right \`tlds:update\`. With \
   body: BULK_BODY,
   response: BULK_RESPONSE,
   async run({ dependencies, context, body, slicer }) {
-    const { outcomes, removed } = await changeTlds(dependencies, context, body, slicer);
+    const { results, removed } = await changeTlds(dependencies, context, body, slicer);
+    const counts = { added: 0, unchanged: 0, updated: 0, removed: removed.length };
+    for (const { outcome } of results) counts[outcome] += 1;
     const { replace, dry_run } = body;
-    return showResult({ replace, dry_run }, outcomes, removed);
+    return { replace, dry_run, counts, results, removed: shown(removed) };
   },
 });
 
-/** The outcomes of a list that the service applied, or only planned in a dry run. */
-export interface BulkOutcome {
-  readonly outcomes: readonly Outcome[];
+/** What a list has done to the stored entries, or would do in a dry run. */
+interface BulkOutcome {
+  /** The outcomes in the order of the list. */
+  readonly results: readonly BulkResult[];
   /** The stored entries that the list lacks, ordered by name. Empty unless `replace` is true. */
-  readonly removed: readonly Keyed<Tld>[];
+  readonly removed: readonly Tld[];
 }
 
-type TldFields = (typeof tld)['fields'];
-
-const BULK_ACTION = 'tlds:bulk';
-
-/**
- * The maximum number of attempts to apply a list. An attempt fails if another process has created
- * one of the names.
- */
-const MAX_ATTEMPTS = 10;
+interface Comparison extends BulkOutcome {
+  /** The deletions, and the other changes in the order of the names. */
+  readonly changes: readonly Change<(typeof tld)['fields']>[];
+}
 
 /**
  * Applies a list to the TLD entries in one transaction. Creates missing entries, and updates
  * entries whose members differ. With `replace`, removes the entries that are not in the list.
  * Matches entries by name, ignoring case. Does not change the case of an existing entry's name, or
- * members that are not given. Divides the work into slices. Throws `invalid_object` for the whole
- * list if one entry is invalid. Also throws `access_denied` and `unavailable`.
+ * members that are not given. Throws `invalid_object` for the whole list if one entry is invalid.
+ * Also throws `access_denied` and `unavailable`.
  */
 export async function changeTlds(
   dependencies: Dependencies,
   context: ChangeContext,
-  { tlds, ...options }: BulkRequest,
+  { tlds, replace, dry_run: isDryRun }: BulkRequest,
   slicer: Slicer,
 ): Promise<BulkOutcome> {
-  if (options.replace) requireRight(dependencies.policy, context.caller, 'tlds:delete');
-  const entries = await checkEntries(tlds, dependencies.settings, slicer);
-  const makePlan = (reader: Reader, pace: Slicer) =>
-    planChange(reader, entries, options, dependencies, context.caller, pace);
-  const { outcomes, removed } = options.dry_run
-    ? await makePlan(dependencies.store, slicer)
-    : await apply(dependencies, context, makePlan, slicer);
-  const ordered = new Array<Outcome>(tlds.length);
-  for (const outcome of outcomes) ordered[outcome.index] = outcome;
-  return { outcomes: ordered, removed };
+  const { store, policy, settings } = dependencies;
+  const { caller } = context;
+  if (replace) requireRight(policy, caller, 'tlds:delete');
+  const entries = await checkEntries(tlds, settings, slicer);
+  const compareIn = async (reader: Reader, pace: Slicer): Promise<Comparison> => {
+    const stored = await readStored(reader, entries, replace, pace);
+    const comparison = await compare(stored, entries, dependencies, pace);
+    const isUpdate = comparison.results.some(({ outcome }) => outcome === 'updated');
+    if (isUpdate) requireRight(policy, caller, 'tlds:update');
+    return comparison;
+  };
+  if (isDryRun) {
+    const { results, removed } = await compareIn(store, slicer);
+    return { results: results.map(withoutNewId), removed };
+  }
+  return change(dependencies, { ...context, action: 'tlds:bulk' }, async (changes) => {
+    const pace = slicer.forTransaction();
+    changes.lockType(tld);
+    const comparison = await compareIn(changes, pace);
+    await changes.applyAll(tld, comparison.changes, pace);
+    return comparison;
+  });
 }
 
-/**
- * Carries out a plan in one transaction. Makes the plan before the transaction if no other process
- * can change the entries. The transaction then blocks other writes for a shorter time. Makes the
- * plan inside the transaction if entries changed in the meantime, or if the database is shared.
- * Repeats the whole transaction if another process has created one of the names in the meantime.
- */
-async function apply(
-  dependencies: Dependencies,
-  context: ChangeContext,
-  makePlan: (reader: Reader, pace: Slicer) => Promise<Plan>,
+/** Returns the stored entries with the names of `entries`, or for a replacement all, by name. */
+async function readStored(
+  reader: Reader,
+  entries: readonly Entry[],
+  replace: boolean,
   slicer: Slicer,
-): Promise<Plan> {
-  const { store } = dependencies;
-  const version = store.changes(tld);
-  const early = store.exclusive ? await makePlan(store, slicer) : undefined;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await change(dependencies, { ...context, action: BULK_ACTION }, async (changes) => {
-        const pace = slicer.forTransaction();
-        changes.lockType(tld);
-        const plan =
-          early !== undefined && store.changes(tld) === version
-            ? early
-            : await makePlan(changes, pace);
-        await carryOut(plan, changes, pace);
-        return plan;
-      });
-    } catch (error) {
-      if (!(error instanceof ServiceError && error.code === 'duplicate')) throw error;
-      if (attempt === MAX_ATTEMPTS)
-        throw new ServiceError(
-          'unavailable',
-          'Other requests are changing the same entries. Repeat the request.',
-          {
-            retryAfterSeconds: 1,
-            cause: error,
-          },
-        );
+): Promise<Map<string, Tld>> {
+  const stored = new Map<string, Tld>();
+  const add = (rows: readonly Tld[]) => {
+    for (const row of rows) stored.set(uniqueFormOf(tld, row), row);
+  };
+  if (!replace) {
+    const names = entries.map(({ key }) => key);
+    add(await reader.find(tld, uniqueOf(tld).field, names));
+    return stored;
+  }
+  for await (const page of allPages(reader, tld, { sortField: 'name' })) {
+    add(page);
+    await nextIfOver(slicer);
+  }
+  return stored;
+}
+
+/** Compares a list, ordered by name, with the stored entries. Those that it lacks are removed. */
+async function compare(
+  stored: ReadonlyMap<string, Tld>,
+  entries: readonly Entry[],
+  { clock, newId }: Dependencies,
+  slicer: Slicer,
+): Promise<Comparison> {
+  const lacking = new Map(stored);
+  for (const { key } of entries) lacking.delete(key);
+  await nextIfOver(slicer);
+  const changes: Comparison['changes'][number][] = [];
+  for (const [uniqueForm, resource] of lacking)
+    changes.push({ operation: 'delete', resource, uniqueForm });
+  await nextIfOver(slicer);
+  // The timestamps ascend in the order of the list. The ids ascend with the names, so that adjacent
+  // rows share pages in both indexes, which halves the time to insert them.
+  const times: string[] = [];
+  const ids: string[] = [];
+  await eachInSlices(slicer, entries, ({ key }) => {
+    times.push(clock());
+    if (!stored.has(key)) ids.push(newId());
+  });
+  const newIds = ids.sort().values();
+  const results = new Array<BulkResult>(entries.length);
+  for (const { index, key: uniqueForm, row, given } of entries) {
+    await nextIfOver(slicer);
+    const now = times[index] ?? clock();
+    const current = stored.get(uniqueForm);
+    if (current === undefined) {
+      const id = newIds.next().value ?? newId();
+      results[index] = { index, outcome: 'added', id, name: row.name };
+      const resource = { ...row, id, created_at: now, updated_at: null };
+      changes.push({ operation: 'create', uniqueForm, resource });
+      continue;
+    }
+    const { id, name } = current;
+    const values: Readonly<Record<string, unknown>> = given;
+    const previous = pick(
+      current,
+      (member) => member in values && !isDeepStrictEqual(values[member], current[member]),
+    );
+    if (Object.keys(previous).length === 0) {
+      results[index] = { index, outcome: 'unchanged', id, name };
+    } else {
+      results[index] = { index, outcome: 'updated', id, name, previous };
+      const resource = { ...current, ...given, updated_at: now };
+      changes.push({ operation: 'update', uniqueForm, resource, current, given });
     }
   }
+  return { results, removed: [...lacking.values()], changes };
 }
 
-/** Writes the rows of a plan. The timestamps of the rows ascend in the order of the list. */
-async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<void> {
-  const times = new Map<number, string>();
-  await eachInSlices(
-    slicer,
-    Uint32Array.from(plan.changes, ({ entry }) => entry.index).sort(),
-    (index) => times.set(index, changes.now()),
-  );
-  const list: Change<TldFields>[] = plan.removed.map((row) => ({ operation: 'delete', ...row }));
-  await eachInSlices(slicer, plan.changes, ({ entry, id, current }) => {
-    const now = times.get(entry.index) ?? changes.now();
-    const { key: uniqueForm } = entry;
-    if (current === undefined)
-      list.push({
-        operation: 'create',
-        uniqueForm,
-        resource: { ...entry.row, id, created_at: now, updated_at: null },
-      });
-    else
-      list.push({
-        operation: 'update',
-        uniqueForm,
-        resource: { ...current, ...entry.given, updated_at: now },
-        current,
-        given: entry.given,
-      });
-  });
-  await changes.applyAll(tld, list, slicer);
+function withoutNewId(result: BulkResult): BulkResult {
+  return result.outcome === 'added' ? { ...result, id: null } : result;
 }
 
-/** Returns a result in the format of the response. New entries of a dry run have no id. */
-function showResult(
-  options: BulkOptions,
-  outcomes: readonly Outcome[],
-  removed: readonly Keyed<Tld>[],
-): BulkResponse {
-  const counts = { added: 0, unchanged: 0, updated: 0, removed: removed.length };
-  for (const { outcome } of outcomes) counts[outcome] += 1;
-  const show = (result: Outcome): BulkResult => {
-    const isNew = options.dry_run && result.outcome === 'added';
-    return isNew ? { ...result, id: null } : result;
-  };
-  return {
-    ...options,
-    counts,
-    results: mapped(outcomes, show),
-    removed: mapped(removed, showRemoved),
-  };
-}
+const SHOWN_MEMBERS = ['id', ...shownFields(tld)] as (keyof RemovedTld)[];
 
-function showRemoved({ resource }: Keyed<Tld>): RemovedTld {
-  const members = ['id', ...shownFields(tld)] as (keyof RemovedTld)[];
-  return Object.fromEntries(members.map((name) => [name, resource[name]])) as unknown as RemovedTld;
-}
-
-function* mapped<T, U>(items: readonly T[], show: (item: T) => U): Generator<U> {
-  for (const item of items) yield show(item);
+/** Yields removed entries in the format of the response, one at a time. */
+function* shown(removed: readonly Tld[]): Generator<RemovedTld> {
+  for (const row of removed)
+    yield Object.fromEntries(
+      SHOWN_MEMBERS.map((name) => [name, row[name]]),
+    ) as unknown as RemovedTld;
 }

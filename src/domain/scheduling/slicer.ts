@@ -6,8 +6,6 @@ const SLICE_MS = 5;
  */
 const TRANSACTION_SLICE_MS = 15;
 
-const RUN_LENGTH = 1000;
-
 /** How long arriving connections may delay a slice, in milliseconds. */
 const ACCEPTING_MS = 100;
 
@@ -100,21 +98,4 @@ export async function eachInSlices<T>(
     if (slicer.isOver()) await slicer.next();
     work(item);
   }
-}
-
-/**
- * Returns a sorted copy of `items`. Sorts runs of 1000 items in slices. The platform's sort then
- * merges the runs, which takes less time than to sort unsorted items.
- */
-export async function sortInSlices<T>(
-  slicer: Slicer,
-  items: readonly T[],
-  compare: (one: T, other: T) => number,
-): Promise<T[]> {
-  const runs: T[] = [];
-  for (let start = 0; start < items.length; start += RUN_LENGTH) {
-    if (slicer.isOver()) await slicer.next();
-    for (const item of items.slice(start, start + RUN_LENGTH).sort(compare)) runs.push(item);
-  }
-  return runs.sort(compare);
 }

@@ -1,11 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Reader } from '../../../src/domain/model/ports.ts';
 import type { Settings } from '../../../src/domain/model/settings.ts';
 import {
   createSlicer,
   noteConnection,
-  sortInSlices,
   type Slicer,
 } from '../../../src/domain/scheduling/slicer.ts';
 import { checkZoneNames } from '../../../src/domain/actions/zone-name-check.ts';
@@ -63,21 +61,6 @@ test('a slice waits for connections that arrive, for at most 100 ms', async () =
   await slicer.next();
   expect(turns).toBe(100);
   arriving = turns;
-});
-
-test('sorts like Array.prototype.sort without changing the input, and yields between runs', async () => {
-  const numbers = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 3000, size: 'max' });
-  await fc.assert(
-    fc.asyncProperty(numbers, async (items) => {
-      const { slicer, turns } = impatient();
-      const pairs = items.map((key, index) => ({ key, index }));
-      const sorted = await sortInSlices(slicer, pairs, (one, other) => one.key - other.key);
-      expect(sorted).toEqual([...pairs].sort((one, other) => one.key - other.key));
-      expect(pairs.map(({ index }) => index)).toEqual(items.map((_, index) => index));
-      expect(turns()).toBe(Math.ceil(items.length / 1000));
-    }),
-    { numRuns: 50 },
-  );
 });
 
 test('checks zone names one at a time, and yields between slow conversions to ASCII', async () => {
