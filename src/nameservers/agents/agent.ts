@@ -199,12 +199,13 @@ async function usableJob(
   id: string,
   tag: string | undefined,
 ): Promise<Job | undefined> {
-  const given = await link.desired(id, tag, signal);
-  if (given === undefined) return undefined;
-  const problem = 'job' in given ? problemOf(given.job, nameServer, driver) : given.problem;
-  if ('job' in given && problem === undefined) return given.job;
-  const { fence } = 'job' in given ? given.job : given;
-  const keys = 'job' in given ? (given.job.state?.keys ?? []) : [];
+  const response = await link.desired(id, tag, signal);
+  if (response === undefined) return undefined;
+  const problem =
+    'job' in response ? problemOf(response.job, nameServer, driver) : response.problem;
+  if ('job' in response && problem === undefined) return response.job;
+  const { fence } = 'job' in response ? response.job : response;
+  const keys = 'job' in response ? (response.job.state?.keys ?? []) : [];
   const message = problem ?? '';
   const failed = failedPass({ code: 'agent_mismatch', message: message.slice(0, 400) });
   const notBegun = keys.map((key) => key.id);

@@ -91,7 +91,7 @@ export function firstOf(
   for (const name of present?.transfer ?? []) {
     let first = !ours.has(name) || isWanted(name) ? name : undefined;
     let next = successors.get(name);
-    for (let left = successors.size; next !== undefined && left > 0; left -= 1) {
+    for (let steps = successors.size; next !== undefined && steps > 0; steps -= 1) {
       if (isWanted(next)) first = next;
       next = successors.get(next);
     }
@@ -112,13 +112,13 @@ export function targetOf(
   wanted: Wanted,
   successors: Successors,
 ): Grants {
-  const left = shrunk(grants, ours, wanted);
+  const rest = shrunk(grants, ours, wanted);
   const first = firstOf(grants, ours, wanted, successors);
-  const add = (right: Right) => [...left[right], ...wanted[right]];
+  const add = (right: Right) => [...rest[right], ...wanted[right]];
   const transfer = [...(first === undefined ? [] : [first]), ...add('transfer')];
   const needsNetworks = wanted.update.length > 0;
   return withUpdateKeys(
-    { ...left, transfer: [...new Set(transfer)] },
+    { ...rest, transfer: [...new Set(transfer)] },
     [...new Set(add('update'))],
     needsNetworks,
   );
@@ -134,33 +134,33 @@ export function adviceOn(
   managed: readonly string[],
   wanted: Plan['wanted'],
 ): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const known = new Set(managed);
+  const advice = new Map<string, string>();
+  const managedZones = new Set(managed);
   for (const [zone, present] of [...grants].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
     const zoneWanted = wanted(zone);
-    const left = shrunk(present, names, zoneWanted);
+    const rest = shrunk(present, names, zoneWanted);
     // Where a setting limits the addresses of a key today, the driver would add all networks.
     if (present.updateFrom.length === 0 && present.formerFrom.length === 0)
-      for (const name of left.update)
-        if (names.has(name) && !found.has(name))
-          found.set(
+      for (const name of rest.update)
+        if (names.has(name) && !advice.has(name))
+          advice.set(
             name,
             `As one of Tsigil's, it could update the zone '${zone}' from every address. Set ALLOW-DNSUPDATE-FROM of the zone to the networks that may, or take this right from it in Tsigil and remove it from ${UPDATE_KEYS} of the zone.`,
           );
     for (const right of RIGHTS) {
-      const stays = new Set(left[right]);
+      const stays = new Set(rest[right]);
       for (const name of present[right]) {
-        if (stays.has(name) || found.has(name)) continue;
+        if (stays.has(name) || advice.has(name)) continue;
         const loss = `As one of Tsigil's, it would lose the right '${right}' in the zone '${zone}'.`;
         const list = right === 'transfer' ? TRANSFER_KEYS : UPDATE_KEYS;
-        const remedy = known.has(zone)
+        const remedy = managedZones.has(zone)
           ? 'Give it this right in Tsigil'
           : 'Create this zone in Tsigil and give it the right there';
-        found.set(name, `${loss} ${remedy}, or remove it from ${list} of the zone.`);
+        advice.set(name, `${loss} ${remedy}, or remove it from ${list} of the zone.`);
       }
     }
   }
-  return found;
+  return advice;
 }
 
 /**
@@ -186,13 +186,13 @@ export function differencesOf(
   same: ReadonlySet<string> = new Set(),
 ): readonly Difference[] {
   const desired = new Set(keys.map(({ name }) => name));
-  const found = new Map<string, Difference>();
+  const ofKeys = new Map<string, Difference>();
   const others: Difference[] = adopted.map((name) => ({
     kind: 'other',
     message: `The key '${name}' of PowerDNS is not Tsigil's yet.`,
   }));
   const note = (kind: 'missing' | 'changed' | 'extra', key: string, message: string) => {
-    if (!found.has(key)) found.set(key, { kind, key, message });
+    if (!ofKeys.has(key)) ofKeys.set(key, { kind, key, message });
   };
   for (const key of keys) {
     const { name } = key;
@@ -233,5 +233,5 @@ export function differencesOf(
         message: `No network may update the zone '${zone}', although keys have the right 'update'.`,
       });
   }
-  return [...found.values(), ...others];
+  return [...ofKeys.values(), ...others];
 }

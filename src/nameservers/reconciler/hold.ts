@@ -22,13 +22,13 @@ export function newStamp(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** Returns `next` and the stamps that the name server may have. `carried` is its present stamp. */
+/** Returns `next` and the other stamps that the name server may have. `carried` is its present one. */
 export function nextStamps(
   next: string,
   carried: string | null | undefined,
-  known: readonly string[],
+  others: readonly string[],
 ): string[] {
-  return [...new Set([next, ...(carried ? [carried] : []), ...known])].slice(0, MAX_STAMPS);
+  return [...new Set([next, ...(carried ? [carried] : []), ...others])].slice(0, MAX_STAMPS);
 }
 
 /** Returns what would change on the name server without a hold, or null if no key would change. */
