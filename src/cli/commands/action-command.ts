@@ -74,7 +74,6 @@ async function givenMembers(
   return members;
 }
 
-/** Returns the members of the items of a list in a response. */
 export function columnsIn({ schema }: Kind, member: string): readonly string[] {
   return Object.keys(schema.properties?.[member]?.items?.properties ?? {});
 }

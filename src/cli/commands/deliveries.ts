@@ -19,7 +19,6 @@ import { findPath, withHints, type Item } from '../service/resource-requests.ts'
 /** The maximum wait of the service before it responds, in seconds. Requests may take longer. */
 const WAIT_SECONDS = 10;
 
-/** How long a command waits for name servers. */
 export const MAX_WAIT_MS = 60_000;
 
 /** How long an agent that was just started may take to report, in seconds. */
@@ -219,7 +218,6 @@ export async function waitForRemoval(
     );
 }
 
-/** Reports deleted keys that are still on a name server. */
 export async function reportRemoving(
   connection: Connection,
   { name }: Item,

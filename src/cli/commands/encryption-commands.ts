@@ -30,22 +30,11 @@ export const ENCRYPTION = {
         assertEncrypted(status);
       },
     }),
-    actionCommand({
-      name: 'rotate',
-      description: 'encrypt all secrets with a new data key in the background',
-      request: 'POST /v2/encryption/rotate',
-      response: ENCRYPTION_STATUS,
-      examples: ['tsigil encryption rotate'],
-      print: (status, { terminal }) => printStatus(status, terminal),
-    }),
-    actionCommand({
-      name: 'rotate-master-key',
-      description: 'encrypt the data keys with the first key in the master key file',
-      request: 'POST /v2/encryption/rotate-master-key',
-      response: ENCRYPTION_STATUS,
-      examples: ['tsigil encryption rotate-master-key'],
-      print: (status, { terminal }) => printStatus(status, terminal),
-    }),
+    rotation('rotate', 'encrypt all secrets with a new data key in the background'),
+    rotation(
+      'rotate-master-key',
+      'encrypt the data keys with the first key in the master key file',
+    ),
     actionCommand({
       name: 'verify',
       description:
@@ -86,6 +75,17 @@ export const ENCRYPTION = {
     ),
   ],
 };
+
+function rotation(name: string, description: string): CommandDefinition {
+  return actionCommand({
+    name,
+    description,
+    request: `POST /v2/encryption/${name}`,
+    response: ENCRYPTION_STATUS,
+    examples: [`tsigil encryption ${name}`],
+    print: (status, { terminal }) => printStatus(status, terminal),
+  });
+}
 
 /** Returns a command that changes the configured database, and asks for confirmation. */
 function maintenance(

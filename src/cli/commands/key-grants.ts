@@ -15,7 +15,6 @@ import { callFor, callForTagged, type Connection } from '../service/client.ts';
 import { findPath, nameOrId, withHints, type Item } from '../service/resource-requests.ts';
 import { waitUntilDelivered } from './deliveries.ts';
 
-/** The number of zones that a line names. */
 const NAMED_ZONES = 10;
 
 export const keyGrants = defineCommand({
@@ -79,7 +78,6 @@ const WHOLE_SCOPE = 'all of its scope';
 const EVERY_RIGHT = { rights: 'all that the name server gives', zones: WHOLE_SCOPE };
 const NOTHING = { rights: 'nothing', zones: 'none' };
 
-/** Returns the lines of a table, with the names of the first zones. */
 async function shownRows(
   connection: Connection,
   grants: readonly Grant[] | null,

@@ -109,7 +109,6 @@ export const LIFECYCLE_COMMANDS = [
   }),
 ];
 
-/** Takes a step with the key that `keyOf` finds in its lineage. */
 async function takeStep(
   run: Run<string, CommonFlags & { readonly wait?: true }>,
   step: 'retire' | 'abort' | 'confirm' | 'restore',

@@ -108,7 +108,6 @@ export const keyRotation = defineCommand({
   },
 });
 
-/** Returns the members of a request that all keys share. */
 function sharedMembers({ overlap, retire }: RotateFlags): Item {
   return {
     ...(overlap === undefined ? {} : { overlap_seconds: readDuration(overlap) }),
@@ -197,7 +196,6 @@ function printNext(former: string, next: string, isCut: boolean, { err }: Termin
   err.write(`Next:\n${steps.map((step) => `  ${plainCell(step)}\n`).join('')}`);
 }
 
-/** A key to replace. */
 interface Planned {
   readonly id: string;
   readonly name: string;

@@ -158,7 +158,6 @@ export function assertUsableName(name: unknown): void {
   );
 }
 
-/** A key, and the clients that have used it within a day. */
 interface UsedKey {
   readonly name: string;
   readonly clients: readonly string[];
@@ -187,7 +186,6 @@ async function recentClients(
   }
 }
 
-/** Returns why to ask before keys that clients have just used are deleted. */
 function describeUse(used: readonly UsedKey[]): string {
   const keys = used.map(
     ({ name, clients }) => `'${name}' by ${firstOf(clients, SHOWN, String).join(', ')}`,

@@ -55,7 +55,6 @@ export const LOCAL_COMMANDS = [
   defineCommand({
     name: 'backup',
     description: 'copy the embedded database to a new file while the service runs',
-    summary: 'copy the embedded database while the service runs',
     flags: { to: required(text('<file>', 'write to this file; it must not exist')), config },
     isLocal: true,
     examples: ['tsigil backup --to /var/backups/tsigil.db'],

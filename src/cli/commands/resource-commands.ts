@@ -42,7 +42,6 @@ const COMMANDS: Readonly<Record<Verb, (resource: ResourceCommand) => CommandDefi
   delete: deleteCommand,
 };
 
-/** Adds a command for each resource type, with its verbs as subcommands. */
 export function addResourceCommands(program: Command, tools: Tools): void {
   for (const resource of RESOURCE_COMMANDS) {
     const { type, examples } = resource;

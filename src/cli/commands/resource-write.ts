@@ -178,7 +178,6 @@ async function set(resource: ResourceCommand, run: SetRun): Promise<void> {
   await waitIfAsked(connection, resource, item, flags, terminal);
 }
 
-/** Asks before a secret is replaced that name servers have. */
 async function confirmReplacement(
   connection: Connection,
   { isDelivered }: ResourceCommand,
@@ -191,7 +190,6 @@ async function confirmReplacement(
     await confirm('Replace the secret?', describeReplacement(holders));
 }
 
-/** Returns a new secret as a member of a change. */
 async function generateSecret(
   connection: Connection,
   { type, newSecret }: ResourceCommand,

@@ -86,7 +86,6 @@ export const logout = defineCommand({
   name: 'logout',
   isHidden: true,
   description: 'remove a stored profile; the token stays valid until it is revoked',
-  summary: 'remove a stored profile',
   flags: { profile: text('<name>', 'remove this profile (default: the current profile)') },
   isLocal: true,
   examples: ['tsigil logout', 'tsigil logout --profile staging'],

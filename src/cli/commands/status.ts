@@ -24,7 +24,6 @@ const COLUMNS = [
   'former_files',
 ];
 
-/** What the service reports, and what only this machine knows. */
 interface Shown extends Status {
   readonly url: string;
   readonly former_files: readonly string[];

@@ -16,7 +16,6 @@ import {
 } from './flags.ts';
 import { addExamples } from './help.ts';
 
-/** What commands work with. */
 export interface Tools {
   readonly terminal: Terminal;
   readonly local: LoadLocalCommands;
@@ -28,7 +27,6 @@ export type CommonFlags = ConnectionFlags &
   OutputFlags &
   ConfirmationFlags & { readonly force?: true };
 
-/** One run of a command. */
 export interface Run<A = unknown, F = Readonly<Record<string, unknown>>> extends Tools {
   readonly argument: A;
   readonly others: readonly string[];

@@ -34,27 +34,25 @@ export function readExpiry(text: string, now: number): string {
 
 /** Returns the seconds of a duration such as `7d`, `12h` or `30m`. Throws `CommandError`. */
 export function readDuration(text: string): number {
-  const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
-  const seconds = UNIT_SECONDS[unit];
-  if (seconds === undefined)
-    throw new CommandError(
-      EXIT.usage,
-      `Invalid duration '${text}'. Use one such as 7d, 12h or 30m.`,
-    );
-  return Number(amount) * seconds;
+  const seconds = secondsIn(text);
+  if (seconds !== undefined) return seconds;
+  throw new CommandError(EXIT.usage, `Invalid duration '${text}'. Use one such as 7d, 12h or 30m.`);
+}
+
+function secondsIn(text: string): number | undefined {
+  const [, amount, unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
+  return amount === undefined ? undefined : Number(amount) * (UNIT_SECONDS[unit] ?? 0);
 }
 
 function timeOf(text: string, now: number, sign: 1 | -1): string {
-  const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
-  const seconds = UNIT_SECONDS[unit];
+  const seconds = secondsIn(text);
   // A token with a duration of 0 would expire at once.
-  if (seconds !== undefined && (Number(amount) > 0 || sign < 0))
-    return new Date(now + sign * Number(amount) * seconds * 1000).toISOString();
+  if (seconds !== undefined && (seconds > 0 || sign < 0))
+    return new Date(now + sign * seconds * 1000).toISOString();
   const timestamp = parseTimestamp(text);
-  if (timestamp === undefined)
-    throw new CommandError(
-      EXIT.usage,
-      `Invalid time '${text}'. Use a timestamp (2030-01-31T12:00:00) or a duration (90d, 12h, 30m).`,
-    );
-  return timestamp;
+  if (timestamp !== undefined) return timestamp;
+  throw new CommandError(
+    EXIT.usage,
+    `Invalid time '${text}'. Use a timestamp (2030-01-31T12:00:00) or a duration (90d, 12h, 30m).`,
+  );
 }

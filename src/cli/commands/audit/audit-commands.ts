@@ -79,7 +79,6 @@ export const AUDIT = {
   commands: [auditList, auditExport, auditVerify],
 };
 
-/** Returns the newest records, in the order of time. */
 async function newestRecords(
   connection: Connection,
   wanted: Parameters,

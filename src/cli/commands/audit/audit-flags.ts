@@ -23,7 +23,6 @@ function memberOf(name: (typeof RECORD_FILTERS)[number]): string {
   return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The flags that select records of the trail. */
 export const RECORD_FLAGS = {
   ...FILTER_FLAGS,
   key: text(

@@ -19,7 +19,6 @@ export async function getRecords(
   return { records: [...records], next: markerOf(links) };
 }
 
-/** Returns a page of batches, and the marker of the next page. Throws `CommandError`. */
 export async function getBatches(
   connection: Connection,
   parameters: Parameters,
@@ -29,7 +28,6 @@ export async function getBatches(
   return { batches: [...batches], next: markerOf(links) };
 }
 
-/** Returns the last batch, or undefined if the trail has none. Throws `CommandError`. */
 export async function getLastBatch(connection: Connection): Promise<AuditBatch | undefined> {
   return (await getBatches(connection, [['limit', '1']])).batches[0];
 }

@@ -38,7 +38,6 @@ export async function readCheckpoints(path: string): Promise<Checkpoints> {
   return checkpoints;
 }
 
-/** Returns the checkpoint in a line, or undefined if the line contains none. */
 function checkpointOf(
   line: string,
 ): { readonly number: number; readonly hash: string } | undefined {

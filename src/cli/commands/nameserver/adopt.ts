@@ -42,7 +42,6 @@ import {
 /** How long the service may take to prepare a name server after its start or a change of a key. */
 const PREPARED_MS = 10_000;
 
-/** Moves keys from the configuration of a server to Tsigil. */
 export const adoption = defineCommand({
   name: 'adopt',
   description:

@@ -16,7 +16,6 @@ import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 import type { EditableFiles } from '../../service/running-server.ts';
 import { assertNotStopped, print, SHOWN, type Run } from './server-run.ts';
 
-/** What is written to the configuration of a name server. */
 export interface Change {
   readonly edits: readonly Edit[];
   /** The file of keys and lists that the configuration includes afterwards. */
@@ -86,7 +85,6 @@ export async function propose(
   }
 }
 
-/** Returns a function that replaces secrets in the text of a configuration. */
 function maskOf(secrets: readonly string[]): (text: string) => string {
   return (text) =>
     withoutSecrets(secrets.reduce((masked, secret) => masked.replaceAll(secret, '...'), text));

@@ -18,7 +18,6 @@ import {
 } from './configuration-edits.ts';
 import { assertSame, EDITING, keysText, print, start, type Run } from './server-run.ts';
 
-/** Gives keys back to the configuration of a server. */
 export const release = defineCommand({
   name: 'release',
   description:
@@ -104,7 +103,6 @@ async function releaseInService({ connection, files, path, server }: Run): Promi
   });
 }
 
-/** Returns the ids of the keys in the service, by their names in comparison form. */
 async function keyIds(connection: Connection): Promise<ReadonlyMap<string, string>> {
   const items = await listItems(withoutSecrets(connection), tsigkey, []);
   return new Map(items.map(({ id, name }) => [comparisonForm(String(name)), String(id)]));

@@ -29,13 +29,10 @@ const SERVER = responseObject({
 
 export type Server = ValueOf<typeof SERVER>;
 
-/** How often the state of a name server is read. */
 const POLL_MS = 300;
 
-/** How long a name server may take to become live. */
 export const LIVE_MS = 60_000;
 
-/** The number of problems of one kind that are shown. */
 export const SHOWN = 10;
 
 /** What a command has that edits the configuration of a name server. */
@@ -107,7 +104,6 @@ export async function stateOf(
   }
 }
 
-/** Waits until a name server is live. Throws `CommandError` after `limitMs`. */
 export async function untilLive(run: Run, limitMs: number, signal?: AbortSignal): Promise<void> {
   const { name, state, error } = await stateOf(run, 'live', limitMs, signal);
   if (state === 'live') return;
