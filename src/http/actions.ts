@@ -94,7 +94,6 @@ function routeOf(action: Action, settings: ActionSettings): Route {
   return { method, ...(right === undefined ? {} : { right }), ...limit, handler };
 }
 
-/** Runs an action that creates a resource, and writes the resource as its collection does. */
 async function create(
   action: Extract<Action, { readonly creates: unknown }>,
   request: FastifyRequest,

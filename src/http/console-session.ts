@@ -21,7 +21,6 @@ const CODE_PATH = '/console/code';
 const INSECURE =
   'The connection is not encrypted, so a sign-in could be read on the way. Configure tls.cert and tls.key, or put a proxy with TLS in front and set api.trustProxyHeaders.';
 
-/** Serves the sessions of the web console. */
 export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessions): void {
   const { urls, version, idleSeconds, methods } = sessions;
   const signIn = createSignIn(sessions);

@@ -55,7 +55,6 @@ const UNKNOWN: Caller = {
   allProjects: false,
 };
 
-/** Who signs in, and what the session will stand for. */
 interface Proof {
   readonly caller: Caller;
   readonly credential: Credential;
@@ -92,7 +91,6 @@ export function createSignIn(
   };
 }
 
-/** Checks what a person has sent. */
 async function prove(
   request: FastifyRequest,
   { authenticate, urls }: ConsoleSessions,

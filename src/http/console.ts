@@ -7,10 +7,8 @@ import { ServiceError } from '../domain/model/errors.ts';
 import { isObject } from '../domain/model/field.ts';
 import { addRoutes } from './request/routes.ts';
 
-/** The files of the web console, in memory. */
 export interface ConsoleFiles {
   readonly page: Asset;
-  /** The files that the page loads, by their names. */
   readonly assets: ReadonlyMap<string, Asset>;
 }
 

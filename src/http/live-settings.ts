@@ -3,7 +3,6 @@ import { createMetricsCheck, type MetricsAccess } from './operator-routes.ts';
 import type { RequestSettings } from './request/guard.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
 
-/** The settings of the HTTP server that may change while it runs. */
 export interface LiveSettings {
   readonly dependencies: ActionDependencies;
   readonly rateLimit: RateLimit;

@@ -54,12 +54,10 @@ export interface ServerOptions
   readonly urls: UrlSettings;
   readonly errors: ErrorResponseSettings;
   readonly maxBodyBytes: number;
-  /** The web console. Absent if it is disabled. */
   readonly webConsole?: WebConsole | undefined;
 }
 
 export interface WebConsole {
-  /** The folder of the built console. */
   readonly folder: string;
   readonly idleSeconds: number;
   /** Whose tokens open a session. */
@@ -74,7 +72,6 @@ const NO_QUERY = Object.freeze({});
 export interface HttpServer {
   readonly app: FastifyInstance;
   change(settings: LiveSettings): void;
-  /** Whether the server has the web console. */
   readonly hasConsole: boolean;
 }
 

@@ -305,7 +305,6 @@ export function createLongWork(): RunLongWork {
   };
 }
 
-/** Returns a slicer whose first slice begins now. */
 export function newSlicer(): Slicer {
   return createSlicer(() => performance.now());
 }

@@ -12,7 +12,6 @@ export interface ConnectionLimits {
   readonly responseTimeoutSeconds: number;
 }
 
-/** The reason why the service closed an accepted connection. */
 export type CutOffReason = 'pipelining' | 'request_timeout' | 'tls_handshake' | 'unread_answer';
 
 interface Progress {

@@ -9,10 +9,8 @@ import { runInOrder } from './pipelining.ts';
 /** How long an idle connection stays open between two requests. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** How long a TLS handshake may take. */
 const HANDSHAKE_MS = 10_000;
 
-/** The maximum size of the request line and headers. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 
 export interface NodeServerSettings extends ConnectionLimits {

@@ -142,7 +142,6 @@ export const TRAIL_GAUGES: readonly DatabaseGauge<TrailState>[] = [
 ];
 
 export interface RotationState {
-  /** The number of keys by their state in a rotation. */
   readonly states: ReadonlyMap<string, number>;
   /** The rotations that wait, and the time since when the first of them does, by the reason. */
   readonly waiting: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
@@ -150,7 +149,6 @@ export interface RotationState {
   readonly used: number;
   /** The number of keys that expire within so many days. */
   readonly expiring: ReadonlyMap<number, number>;
-  /** When the oldest secret was set. */
   readonly oldest: string | undefined;
 }
 

@@ -176,7 +176,6 @@ function beginPassMetrics({ begin }: Metrics, name: string): void {
 /** The maximum number of reasons per name server. Agents can report any text as a reason. */
 const MAX_CODES = 32;
 
-/** Returns the function that counts the passes of key delivery. */
 export function createPassMetrics({
   note,
 }: Metrics): (pass: ObservedPass, seconds: number) => void {

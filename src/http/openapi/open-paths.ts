@@ -37,7 +37,6 @@ interface OpenPath {
   readonly errors?: readonly ErrorCode[];
 }
 
-/** The paths that need no token. */
 const OPEN_PATHS: Readonly<Record<string, OpenPath>> = {
   '/': {
     operationId: 'get_versions',

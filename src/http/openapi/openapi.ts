@@ -10,7 +10,6 @@ import { SHARED_PARAMETERS } from './parameters.ts';
 import { HEADERS, sharedResponses } from './responses.ts';
 import { ERROR_SCHEMA, resourceSchemas, withDefaultsInWords } from './schemas.ts';
 
-/** The guides about groups of operations. */
 const GUIDES: Readonly<Record<string, readonly [file: string, title: string]>> = {
   tsigkeys: ['keys.md', 'Export, import and verify TSIG keys'],
   nameservers: ['delivery.md', 'Delivery of keys'],
@@ -35,7 +34,6 @@ A path that does not exist returns 404 with the type \`not_found\`. The response
 
 The service checks rights before it reads a body or looks for a resource. A caller who lacks the right therefore cannot find out whether a resource exists. With the setting \`auth.insufficientRightsStatus: 403\`, such a request gets 403 with the type \`forbidden\` instead of 401 with the type \`access_denied\`.`;
 
-/** What the document is about. */
 export interface Described {
   readonly version: string;
   /** The URL of the folder with the guides. */

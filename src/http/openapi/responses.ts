@@ -74,7 +74,6 @@ export function headers(...others: string[]): Record<string, OrReference<HeaderO
   );
 }
 
-/** The headers of errors, by status. */
 const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],

@@ -71,13 +71,11 @@ export function schemaReference(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Returns the name of the schema of an operation's request body. */
 export function requestSchema({ title }: ResourceType, operation: Operation): string | undefined {
   if (operation === 'create') return `${title}Create`;
   return operation === 'update' ? `${title}Update` : undefined;
 }
 
-/** Returns the name of the schema of an operation's response body. */
 export function responseSchema(type: ResourceType, operation: Operation): string | undefined {
   const { title, shownOnce, statuses } = type;
   if (operation === 'list') return `${title}List`;
@@ -104,7 +102,6 @@ function member({ schema, description, example }: Described): JsonSchema {
   return { ...schema, description, examples: [example] };
 }
 
-/** Returns the schemas of the fields that callers see. */
 function fieldSchemas(type: ResourceType): Properties {
   const note = ` Responses contain this member only for callers with the right \`${revealRight(type)}\`.`;
   const schemas = Object.entries(type.fields).map(([name, field]): Property => {

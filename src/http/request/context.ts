@@ -25,7 +25,6 @@ declare module 'fastify' {
  */
 interface ContextOption {
   readonly right: string;
-  /** The effect on the request, in a sentence. */
   readonly description: string;
   readonly headers: readonly string[];
   readonly parameters: readonly string[];
@@ -100,10 +99,8 @@ interface QueryString {
   readonly error?: ServiceError;
 }
 
-/** The result for a URL without a query string. */
 const NO_QUERY: QueryString = { contextParameters: [], parameters: [] };
 
-/** Returns the query string of a request. Parses it on the first call. */
 function queryOf(request: FastifyRequest): QueryString {
   request.queryString ??= readQuery(request.url);
   return request.queryString;

@@ -129,7 +129,6 @@ export function changeContext(request: FastifyRequest, force = false): ChangeCon
   return { caller: signedIn(request), requestId, globalRequestId: globalId, source, force };
 }
 
-/** Returns where a request came from, for the audit trail. */
 export function originOf(request: FastifyRequest) {
   return {
     requestId: request.id,

@@ -21,7 +21,6 @@ export function pathId(request: FastifyRequest): string | undefined {
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The right that a caller needs. Absent for public routes. */
   readonly right?: string;
   /** The maximum body size, if it differs from the service's. */
   readonly maxBodyBytes?: number;
@@ -36,10 +35,8 @@ export interface Route {
   readonly handler: Handler;
 }
 
-/** The number of handlers at work. */
 interface Running {
   count: number;
-  /** Counts one handler less. */
   readonly end: () => void;
   /** Called when no handler is at work any more. */
   ended: (() => void) | undefined;
@@ -63,17 +60,13 @@ declare module 'fastify' {
     allow?: string;
     /** True if the path does not support the method. */
     refused?: boolean;
-    /** True if the limit on requests without a token does not apply. */
     unlimited?: boolean;
-    /** True if the path is outside the API and needs a caller. */
     needsCaller?: boolean;
     signIn?: ((request: FastifyRequest) => object) | undefined;
-    /** True if the request shares a database connection with others like it. */
     sharesConnection?: boolean;
   }
 }
 
-/** The method and kind of path of each operation. */
 export const OPERATION_ROUTES: Readonly<
   Record<
     Operation,
