@@ -110,6 +110,10 @@ export const TABLE = {
       meaning:
         'How long a session of the web console lasts without a request of a person, in seconds. With several processes, it can end up to a minute earlier.',
     }),
+    lifetimeSeconds: option(integer(300, 2_592_000), {
+      default: 43_200,
+      meaning: 'How long a session of the web console lasts at most, in seconds.',
+    }),
     confirmReveal: option(enumeration(CONFIRMATIONS), {
       reload: 'yes',
       default: 'never',

@@ -26,6 +26,7 @@ export interface ConsoleSessions {
   readonly urls: UrlSettings;
   readonly version: string;
   readonly idleSeconds: number;
+  readonly lifetimeSeconds: number;
   /** Whose tokens open a session. */
   readonly methods: readonly AuthMethod[];
   /** A monotonic clock. */
@@ -42,9 +43,6 @@ const SIGN_IN = object({
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
 const SIGN_INS_PER_MINUTE = 10;
-
-/** How long a session lasts at most. */
-const LIFETIME_SECONDS = 12 * 3600;
 
 /** Who the audit trail names for a sign-in that failed. */
 const UNKNOWN: Caller = {
@@ -108,7 +106,11 @@ async function prove(
   return { caller, credential };
 }
 
-function open(request: FastifyRequest, proof: Proof, { urls }: ConsoleSessions): Promise<string> {
+function open(
+  request: FastifyRequest,
+  proof: Proof,
+  { urls, lifetimeSeconds }: ConsoleSessions,
+): Promise<string> {
   const { dependencies } = request.settings;
   const { caller, credential } = proof;
   return openSession(
@@ -117,7 +119,7 @@ function open(request: FastifyRequest, proof: Proof, { urls }: ConsoleSessions):
     {
       credential,
       agent: request.headers['user-agent'],
-      lifetimeSeconds: Math.min(LIFETIME_SECONDS, secondsLeft(proof, dependencies.clock())),
+      lifetimeSeconds: Math.min(lifetimeSeconds, secondsLeft(proof, dependencies.clock())),
       replaces: sessionValue(request, urls),
     },
   );

@@ -60,6 +60,7 @@ export interface ServerOptions
 export interface WebConsole {
   readonly folder: string;
   readonly idleSeconds: number;
+  readonly lifetimeSeconds: number;
   /** Whose tokens open a session. */
   readonly methods: readonly AuthMethod[];
 }

@@ -79,6 +79,7 @@ export const CASES: Readonly<
   ],
   'console.enabled': ['TSIGIL_CONSOLE_ENABLED', false, 'maybe'],
   'console.idleSeconds': ['TSIGIL_CONSOLE_IDLE_SECONDS', 600, 1],
+  'console.lifetimeSeconds': ['TSIGIL_CONSOLE_LIFETIME_SECONDS', 3600, 1],
   'console.confirmReveal': ['TSIGIL_CONSOLE_CONFIRM_REVEAL', 'recent', 'always'],
   'tsigkeys.strict': ['TSIGIL_TSIGKEYS_STRICT', true, 1],
   'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],

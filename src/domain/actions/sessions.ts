@@ -14,7 +14,7 @@ const GROUP: ActionGroup = {
   name: session.collection,
   title: 'Sessions',
   description:
-    'The sessions of the web console. A session ends with its token, after half an hour without use, twelve hours after the sign-in, and at sign-out. The setting `console.idleSeconds` changes the half hour.',
+    'The sessions of the web console. A session ends with its token, after half an hour without use, twelve hours after the sign-in, and at sign-out. The settings `console.idleSeconds` and `console.lifetimeSeconds` change the times.',
 };
 
 const SESSION = responseObject({
