@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
-import { beforeEach,expect,test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../src/store/migrate.ts';
 import { auditRecords } from '../harness/audit.ts';
-import { startServiceProcess,temporaryFolder,runTsigil } from '../harness/service.ts';
+import { startServiceProcess, temporaryFolder, runTsigil } from '../harness/service.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 
 let folder: string;

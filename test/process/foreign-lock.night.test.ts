@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { afterEach,beforeEach,describe,expect,test } from 'vitest';
-import { startForeignProgram,type ForeignProgram } from '../harness/sqlite-programs.ts';
-import { startServiceProcess,temporaryFolder,type ServiceProcess } from '../harness/service.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startForeignProgram, type ForeignProgram } from '../harness/sqlite-programs.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
 let folder: string;
 let service: ServiceProcess;

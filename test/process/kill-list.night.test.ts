@@ -1,6 +1,6 @@
-import { expect,test } from 'vitest';
-import { startServiceProcess,temporaryFolder,type ServiceProcess } from '../harness/service.ts';
-import { allEntries,numbered } from '../harness/tlds.ts';
+import { expect, test } from 'vitest';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { allEntries, numbered } from '../harness/tlds.ts';
 
 const ENTRIES = 4000;
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { afterEach,beforeEach,describe,expect,test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listeningPorts } from '../harness/process-state.ts';
-import { startServiceProcess,temporaryFolder,type ServiceProcess } from '../harness/service.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
 let folder: string;
 let service: ServiceProcess;

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { existsSync,statSync } from 'node:fs';
-import { Agent,request,type ClientRequest,type IncomingMessage } from 'node:http';
+import { existsSync, statSync } from 'node:fs';
+import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterEach,beforeEach,describe,expect,test } from 'vitest';
-import { startServiceProcess,temporaryFolder,type ServiceProcess } from '../harness/service.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
 let folder: string;
 let service: ServiceProcess;

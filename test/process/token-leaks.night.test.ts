@@ -1,9 +1,9 @@
-import { randomBytes,randomUUID } from 'node:crypto';
-import { beforeAll,expect,test } from 'vitest';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { beforeAll, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import type { ApiResponse } from '../harness/client.ts';
 import { SECRET } from '../harness/samples.ts';
-import { startServiceProcess,temporaryFolder,type ServiceProcess } from '../harness/service.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
 const random = (bytes: number) => randomBytes(bytes).toString('base64url');
 

@@ -56,6 +56,7 @@ const KEYS = Array.from({ length: COUNT }, (_, index) =>
     algorithm: pick(['hmac-sha256', 'hmac-sha512'], index),
     resource_id: `00000000-0000-4000-8000-00000000000${index % 3}`,
     scope: pick(['POOL', 'ZONE'], index * 3),
+    orphaned: index % 5 === 0,
     created_at: timestamp(index),
     updated_at: index % 4 === 0 ? null : timestamp(index * 19),
   }),
@@ -105,7 +106,7 @@ function expectedPage(
     .filter((row) => conditions.every((condition) => meets(type, row, condition)))
     .filter((row) =>
       (query.computed?.wanted ?? []).every(
-        ({ name, wanted }) => (name === 'orphaned' || isOutside(row)) === wanted,
+        ({ name, wanted }) => (name === 'orphaned' ? row.orphaned : isOutside(row)) === wanted,
       ),
     );
   const following = matching

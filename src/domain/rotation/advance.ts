@@ -105,8 +105,7 @@ async function takeStep(
     return false;
   }
   const { state, waiting_reason: reason, waiting_for: who } = { ...row, ...step.row };
-  if (reason !== null && reason !== row.waiting_reason)
-    observer.waiting(rotation.key, reason, who);
+  if (reason !== null && reason !== row.waiting_reason) observer.waiting(rotation.key, reason, who);
   return state !== row.state;
 }
 
