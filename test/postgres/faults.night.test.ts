@@ -19,8 +19,6 @@ beforeAll(async () => {
   service = await startTestService({
     TSIGIL_DATABASE_URL: url.href,
     TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: '3',
-    TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS: '1',
-    TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS: '1',
   });
 });
 afterAll(async () => {

@@ -32,7 +32,6 @@ async function withService<T>(
   const service = await startTestService({
     TSIGIL_DATABASE_URL: url,
     TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: String(connections),
-    TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS: '2',
     TSIGIL_API_SCAN_TIMEOUT_SECONDS: '2',
   });
   try {

@@ -131,7 +131,10 @@ export function addCommand(
       terminal,
       local,
       connect: () => connect(given, terminal),
-      confirm: async (question, reason) => confirm?.(question, given, terminal, reason),
+      confirm(question, reason) {
+        if (confirm === undefined) throw new Error(`'${name}' does not say when it asks`);
+        return confirm(question, given, terminal, reason);
+      },
     });
   });
   return addExamples(command, definition.examples);
