@@ -2,6 +2,7 @@ import type { KeyNeed, NamedKey } from '../domain/model/ports.ts';
 import type { Condition } from '../domain/model/query.ts';
 import { tsigkey } from '../domain/resources/tsigkey.ts';
 import { conditionsText, whereText } from './sql/conditions.ts';
+import type { Fragment } from './sql/fragments.ts';
 import type { Database } from './sql/sql.ts';
 
 const MAX_KEYS = 1000;
@@ -13,7 +14,7 @@ const IS_REPLACED = `EXISTS (SELECT 1 FROM tsigkey_lifecycles AS own
  * The SQL condition of each need. Each selects few keys, by an index of these only or by a range of
  * one. SQLite uses an index of some rows only if the statement repeats its condition.
  */
-const NEEDS: Readonly<Record<KeyNeed['is'], string>> = {
+const MARKS: Readonly<Record<Exclude<KeyNeed['is'], 'expires' | 'aged'>, string>> = {
   weak: 'weak = 1',
   published: 'weak = 1 AND published = 1',
   unusable: 'unusable = 1',
@@ -23,9 +24,23 @@ const NEEDS: Readonly<Record<KeyNeed['is'], string>> = {
     AND state IN ('delivered', 'failed', 'undeliverable', 'held')
     AND nameserver_id IN (SELECT id FROM nameservers WHERE paused = 0))`,
   waiting: 'id IN (SELECT id FROM tsigkey_lifecycles WHERE waiting_reason IS NOT NULL)',
-  expires: `id IN (SELECT id FROM tsigkey_lifecycles WHERE expires_at < ? AND state = 'active')`,
-  aged: `secret_set_at < ? AND NOT ${IS_REPLACED}`,
 };
+
+function conditionOf(need: KeyNeed): Fragment {
+  if (need.is === 'expires')
+    return [
+      `id IN (SELECT id FROM tsigkey_lifecycles WHERE expires_at < ? AND state = 'active')`,
+      need.before,
+    ];
+  // A secret is no older than its key, and an index of its own would slow down every new key.
+  if (need.is === 'aged')
+    return [
+      `created_at < ? AND secret_set_at < ? AND NOT ${IS_REPLACED}`,
+      need.before,
+      need.before,
+    ];
+  return [MARKS[need.is]];
+}
 
 /** Implements `Store.keysThat`. */
 export async function keysThat(
@@ -34,9 +49,10 @@ export async function keysThat(
   conditions: readonly Condition[],
 ): Promise<readonly NamedKey[]> {
   const { texts, parameters } = conditionsText(tsigkey, conditions, dialect, () => false);
+  const [condition, ...values] = conditionOf(need);
   const rows = await reads.all(
-    `SELECT id, name FROM tsigkeys${whereText([NEEDS[need.is], ...texts])} LIMIT ${MAX_KEYS}`,
-    ['before' in need ? [need.before] : [], parameters].flat(),
+    `SELECT id, name FROM tsigkeys${whereText([condition, ...texts])} LIMIT ${MAX_KEYS}`,
+    [...values, ...parameters],
     conditions.length === 0 ? undefined : 'once',
   );
   return rows.map(({ id, name }) => ({ id: String(id), name: String(name) }));

@@ -17,7 +17,7 @@ import { CALLER, serverDependenciesOn, SETTINGS } from '../harness/dependencies.
 import { temporaryFolder, testDatabase } from '../harness/service.ts';
 import { sampleOf } from './samples.ts';
 
-const POOL = { maxConnections: 2, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
+const POOL = { maxConnections: 2, statementTimeoutSeconds: 60 };
 const KEYS = 3000;
 const clock = createClock();
 
@@ -31,6 +31,7 @@ beforeAll(async () => {
     sampleOf(tsigkey, {
       name: `key-${index}`,
       secret_set_at: at,
+      created_at: at,
       weak: index === 0,
       orphaned: index === 1,
       unusable: index === 2,

@@ -96,7 +96,6 @@ function resources(text: string, now: string): string[] {
     `CREATE UNIQUE INDEX unique_tsigkey_name ON tsigkeys (name_key)`,
     `CREATE INDEX tsigkeys_by_resource ON tsigkeys (resource_id)`,
     `CREATE INDEX tsigkeys_by_secret_key ON tsigkeys (secret_key, id)`,
-    `CREATE INDEX tsigkeys_by_secret_set_at ON tsigkeys (secret_set_at)`,
     ...['weak', 'unusable', 'orphaned'].map(
       (mark) => `CREATE INDEX tsigkeys_${mark} ON tsigkeys (${mark}) WHERE ${mark} = 1`,
     ),
