@@ -78,6 +78,7 @@ function prepare(type: ResourceType, settings: Pick<Settings, 'pendingStatus'>) 
   );
   // The state of name servers and the last use of tokens change without a new revision.
   const hasVariants = isLive(type) || type.withoutUpdatedAt === true;
+  const path = `/v2/${type.collection}`;
   return {
     ...writers,
     type,
@@ -86,7 +87,8 @@ function prepare(type: ResourceType, settings: Pick<Settings, 'pendingStatus'>) 
     updatedMembers,
     hasVariants,
     recordSecrets: secretReadsOf(type),
-    urlOf: (request: FastifyRequest) => `${request.base}/v2/${type.collection}`,
+    shownOnce: Object.keys(type.shownOnce ?? {}),
+    urlOf: (request: FastifyRequest) => `${request.base}${path}`,
     statusOf: (operation: Operation, usual: number) =>
       successStatus(type, operation, settings, usual),
     /** Returns the context of a change. Only callers who may see secrets get warnings. */
@@ -121,6 +123,7 @@ function creationIn({
   urlOf,
   statusOf,
   createdMembers,
+  shownOnce,
 }: Collection): Handler {
   return async (request, reply) => {
     const { dependencies } = request.settings;
@@ -134,7 +137,7 @@ function creationIn({
       location = `${urlOf(request)}/${resource.id}`;
       validateHeaderValue('location', location);
       const shown = createdMembers === undefined ? resource : { ...resource, ...createdMembers };
-      text = writer.writeWith(shown, urlOf(request), Object.keys(type.shownOnce ?? {}));
+      text = writer.writeWith(shown, urlOf(request), shownOnce);
     };
     await createResource(dependencies, type, context, body, { respond });
     reply.code(statusOf('create', 201)).type(JSON_TYPE).header('location', location);
@@ -144,6 +147,7 @@ function creationIn({
 }
 
 function listOf({ type, whole, writerFor, recordSecrets, urlOf }: Collection): Handler {
+  const listName = JSON.stringify(type.collection);
   return async (request, reply) => {
     const { dependencies } = request.settings;
     const { maxPageBytes } = dependencies.settings;
@@ -168,7 +172,7 @@ function listOf({ type, whole, writerFor, recordSecrets, urlOf }: Collection): H
           : { next: withParameters(base, withMarker(parameters, last.id)) }),
       };
       const metadata = total === undefined ? '' : `,"metadata":{"total_count":${total}}`;
-      return `{${JSON.stringify(type.collection)}:${items},"links":${JSON.stringify(links)}${metadata}}`;
+      return `{${listName}:${items},"links":${JSON.stringify(links)}${metadata}}`;
     };
     const writer = writerFor(request);
     const page = pageOf(writer.writeList(resources, base), resources.length);
