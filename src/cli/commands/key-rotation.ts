@@ -4,8 +4,6 @@ import { KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { RETIREMENTS } from '../../domain/resources/lineage.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { LIFECYCLE } from '../../domain/rotation/shown.ts';
-import { MAX_LIMIT } from '../../domain/model/settings.ts';
-import { parts } from '../../domain/scheduling/slicer.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 import { shellCommand } from '../../domain/text/shell-word.ts';
@@ -301,16 +299,12 @@ async function selectedKeys(
   ];
   const keys = await listItems(connection, tsigkey, filters);
   if (before === undefined) return keys.map(foundKey);
-  const old: Found[] = [];
-  for (const some of parts(keys, MAX_LIMIT)) {
-    const states = await statesOf(connection, some);
-    for (const key of some) {
-      const since = states.get(String(key.id))?.secret_set_at;
-      if (since !== undefined && millisecondsOf(since) <= Date.parse(before))
-        old.push(foundKey(key));
-    }
-  }
-  return old;
+  const states = await statesOf(connection, keys);
+  const isOld = ({ id }: Item) => {
+    const since = states.get(String(id))?.secret_set_at;
+    return since !== undefined && millisecondsOf(since) <= Date.parse(before);
+  };
+  return keys.filter(isOld).map(foundKey);
 }
 
 function foundKey({ id, name, algorithm }: Item): Found {

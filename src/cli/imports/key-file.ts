@@ -106,7 +106,7 @@ function twice(include: ReadIncluded): readonly [first: ReadIncluded, second: Re
 }
 
 /** Throws `CommandError` with the message for a syntax error that `read` meets. */
-function explaining<T>(messageOf: (problem: string) => string, read: () => T): T {
+export function explaining<T>(messageOf: (problem: string) => string, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -7,8 +7,6 @@ import { line, note } from './shared-fields.ts';
 
 /** The id of the pool that always exists. Zones use this pool unless the request names another. */
 export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-/** The name of this pool, unless an operator has changed it. */
-export const DEFAULT_POOL_NAME = 'default';
 
 const hostname = text({
   min: 2,

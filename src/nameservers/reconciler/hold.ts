@@ -4,6 +4,7 @@ import type { Delivery } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { Answer } from '../../domain/delivery/agent-protocol.ts';
+import { rowsById } from './delivery-rows.ts';
 
 /**
  * The number of stamps that the database keeps for a name server. A process that was suspended
@@ -66,7 +67,7 @@ export function rowsToHold(
       kind === 'missing' || kind === 'changed' ? (key ?? []) : [],
     ),
   );
-  const rows = new Map(former.map((row) => [row.keyId, row]));
+  const rows = rowsById(former);
   return keys
     .filter(({ name }) => differing.has(name))
     .map(({ id, name, version }) => ({
@@ -104,7 +105,7 @@ export function withoutBlocked(
   keys: readonly DesiredKey[],
   former: readonly Delivery[],
 ): readonly DesiredKey[] {
-  const rows = new Map(former.map((row) => [row.keyId, row]));
+  const rows = rowsById(former);
   return keys.filter(({ id, version }) => {
     const { deliveredVersion = 0, state } = rows.get(id) ?? {};
     return deliveredVersion > 0 && deliveredVersion !== version && state !== 'undeliverable';

@@ -2,8 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isObject } from '../../../domain/model/field.ts';
 import { parseJson } from '../../../net/http.ts';
-import { faultOf } from '../../../net/faults.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
+import { CommandError, EXIT, fileError } from '../../output/command-error.ts';
 
 /** The recorded hashes of batches, by batch number. */
 export type Checkpoints = ReadonlyMap<number, ReadonlySet<string>>;
@@ -26,8 +25,7 @@ export async function readCheckpoints(path: string): Promise<Checkpoints> {
       checkpoints.set(found.number, hashes.add(found.hash));
     }
   } catch (cause) {
-    const { message: reason, hint } = faultOf(cause);
-    throw new CommandError(EXIT.usage, `'${path}' cannot be read: ${reason}`, hint, cause);
+    throw fileError(path, 'read', cause);
   }
   if (checkpoints.size === 0)
     throw new CommandError(

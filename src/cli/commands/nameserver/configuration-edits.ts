@@ -5,11 +5,12 @@ import {
   type Edit,
   type Source,
 } from '../../../domain/access/rewrite.ts';
-import { KeyFileError, placeOf, type IncludedFile } from '../../../domain/key-formats/reader.ts';
+import { placeOf, type IncludedFile } from '../../../domain/key-formats/reader.ts';
 import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
 import { firstOf } from '../../../domain/text/first-of.ts';
 import { faultOf } from '../../../net/faults.ts';
 import type { Observed } from '../../imports/adoption.ts';
+import { explaining } from '../../imports/key-file.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { unifiedDiff, withoutSecrets } from '../../output/diff.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
@@ -38,13 +39,10 @@ export function parsed(format: string, { text, include, path }: Source) {
 }
 
 export function parsing<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    if (!(cause instanceof KeyFileError)) throw cause;
-    const message = `The configuration cannot be edited: ${cause.message}. Nothing was changed.`;
-    throw new CommandError(EXIT.refused, message, undefined, cause);
-  }
+  return explaining(
+    (problem) => `The configuration cannot be edited: ${problem}. Nothing was changed.`,
+    work,
+  );
 }
 
 /** The file of the operator to which the keys of Tsigil's file go back. */

@@ -4,8 +4,7 @@ import { nameServer } from '../../../domain/resources/name-server.ts';
 import { pool as poolType } from '../../../domain/resources/pool.ts';
 import { zone as zoneType } from '../../../domain/resources/zone.ts';
 import type { Server } from '../../flags/name-servers.ts';
-import { CommandError } from '../../output/command-error.ts';
-import { call, callFor, type Connection } from '../../service/client.ts';
+import { call, callFor, orIfRefused, type Connection } from '../../service/client.ts';
 import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
 import type { ServiceKey } from '../../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../../service/resource-requests.ts';
@@ -69,7 +68,7 @@ async function grantedZone(
 ): Promise<string | undefined> {
   if (zone !== undefined) return undefined;
   const path = `/v2/tsigkeys/${id}/grants`;
-  const grants = (await ifExists(callFor(KEY_GRANTS, connection, 'GET', path)))?.grants ?? [];
+  const grants = (await ifExists(() => callFor(KEY_GRANTS, connection, 'GET', path)))?.grants ?? [];
   if (grants.some(({ zones }) => zones === 'all')) return undefined;
   return grants.flatMap(({ zones }) => zones)[0];
 }
@@ -88,7 +87,9 @@ function createZones(connection: Connection) {
     return reading;
   };
   const get = (collection: string, id: string) =>
-    cached(`${collection} ${id}`, (from) => ifExists(call(from, 'GET', `/v2/${collection}/${id}`)));
+    cached(`${collection} ${id}`, (from) =>
+      ifExists(() => call(from, 'GET', `/v2/${collection}/${id}`)),
+    );
   return {
     withId: (id: string) => get(zoneType.collection, id),
     async ofPool(poolId: string): Promise<string | undefined> {
@@ -104,13 +105,8 @@ function createZones(connection: Connection) {
 }
 
 /** Returns a response, or undefined if the service does not have what it is about. */
-async function ifExists<T>(response: Promise<T>): Promise<T | undefined> {
-  try {
-    return await response;
-  } catch (error) {
-    if (error instanceof CommandError && [404, 405].includes(error.status ?? 0)) return undefined;
-    throw error;
-  }
+function ifExists<T>(send: () => Promise<T>): Promise<T | undefined> {
+  return orIfRefused(send, [404, 405], () => undefined);
 }
 
 function textOf(value: unknown): string | undefined {
