@@ -10,15 +10,19 @@ const MAX_KEYS = 1000;
 const IS_REPLACED = `EXISTS (SELECT 1 FROM tsigkey_lifecycles AS own
   WHERE own.id = tsigkeys.id AND own.state <> 'active')`;
 
+/** The condition of the index of marked keys. */
+const IS_MARKED = 'weak + unusable + orphaned > 0';
+
 /**
  * The SQL condition of each need. Each selects few keys, by an index of these only or by a range of
- * one. SQLite uses an index of some rows only if the statement repeats its condition.
+ * one. A database uses an index of some rows only if the statement repeats its condition, and only
+ * with a value for each column before the one that decides.
  */
 const MARKS: Readonly<Record<Exclude<KeyNeed['is'], 'expires' | 'aged'>, string>> = {
-  weak: 'weak = 1',
-  published: 'weak = 1 AND published = 1',
-  unusable: 'unusable = 1',
-  orphaned: 'orphaned = 1',
+  weak: `weak = 1 AND ${IS_MARKED}`,
+  published: `weak = 1 AND published = 1 AND ${IS_MARKED}`,
+  unusable: `weak IN (0, 1) AND unusable = 1 AND ${IS_MARKED}`,
+  orphaned: `weak IN (0, 1) AND unusable IN (0, 1) AND orphaned = 1 AND ${IS_MARKED}`,
   failing: `id IN (SELECT key_id FROM deliveries
     WHERE (state <> 'delivered' OR error_code IS NOT NULL)
     AND state IN ('delivered', 'failed', 'undeliverable', 'held')

@@ -87,7 +87,7 @@ async function walks(text: string, parameters: readonly SqlValue[]): Promise<str
   return steps.filter((step, index) =>
     isPostgres()
       ? / on tsigkeys/.test(step) &&
-        !/_(weak|unusable|orphaned|lost)|Cond: /.test(`${step}${steps[index + 1]}`)
+        !/_(marked|lost)|Cond: /.test(`${step}${steps[index + 1]}`)
       : /^SCAN tsigkeys/.test(step),
   );
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * The sources of secrets that are in manuals, tests and products, by the SHA-256 hash of the
@@ -69,6 +69,6 @@ const SOURCES: Readonly<Record<string, string>> = {
 
 /** Returns where a secret in base64 has been published, or undefined. */
 export function publicationOf(secret: string): string | undefined {
-  const hash = createHash('sha256').update(Buffer.from(secret, 'base64')).digest('hex');
-  return Object.hasOwn(SOURCES, hash) ? SOURCES[hash] : undefined;
+  const digest = hash('sha256', Buffer.from(secret, 'base64'));
+  return Object.hasOwn(SOURCES, digest) ? SOURCES[digest] : undefined;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 
 /**
@@ -17,7 +17,7 @@ export function entityTag(revision: string, variant?: string): string {
 
 /** Returns a variant for members that change without a new revision. */
 export function variantOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  return hash('sha256', text, 'base64url').slice(0, 22);
 }
 
 /** Returns the tag of the state that the caller has, without its quotes. */
