@@ -138,6 +138,7 @@ function writerOn(
     exists: reader.exists,
     zoneRights: reader.zoneRights,
     reservation: reader.reservation,
+    referencingServers: reader.referencingServers,
     grantedZones: reader.grantedZones,
     lock: sql.lock,
     settle: sql.settle,

@@ -13,6 +13,15 @@ export interface Page<F extends Fields = Fields> {
   readonly total: number | undefined;
 }
 
+/** A name server and the lines of its configuration, outside Tsigil's part, that name keys. */
+export interface ReferencingServer {
+  readonly name: string;
+  /** Null if the configuration could not be read. */
+  readonly key_references: readonly { readonly key: string; readonly place: string }[] | null;
+  /** The names of keys that are not Tsigil's. */
+  readonly unknown_keys: readonly string[];
+}
+
 /**
  * A reader of committed data. Every method throws `unavailable` if the database does not respond.
  */
@@ -27,6 +36,11 @@ export interface Reader extends IndexReader {
    * or the name of a retired key.
    */
   reservation(name: string): Promise<'handle' | 'retired' | undefined>;
+  /**
+   * Returns at most 1,000 name servers of a pool whose configuration names keys, in the order of their
+   * names. Reading whole name servers takes as long as the rest of a deletion.
+   */
+  referencingServers(poolId: string): Promise<readonly ReferencingServer[]>;
   /**
    * Returns in how many zones keys have which rights because of grants for single zones. With
    * `zoneId`, counts only this zone.

@@ -256,6 +256,7 @@ function changesOn(
     exists: writer.exists,
     zoneRights: writer.zoneRights,
     reservation: writer.reservation,
+    referencingServers: writer.referencingServers,
     grantedZones: writer.grantedZones,
     now: dependencies.clock,
     async create(type, { resource: draft, uniqueForm }) {

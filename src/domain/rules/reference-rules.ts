@@ -1,5 +1,5 @@
 import { ServiceError } from '../model/errors.ts';
-import type { Reader } from '../model/ports.ts';
+import type { Reader, ReferencingServer } from '../model/ports.ts';
 import type { Admission, Change } from '../model/resource.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 import { tsigkey, type Target, type Tsigkey } from '../resources/tsigkey.ts';
@@ -11,12 +11,6 @@ import { comparisonForm } from '../text/dns-name.ts';
  * The rules about keys that the configuration of a name server names outside Tsigil's part, as the
  * last pass found them. An unreadable configuration forbids nothing.
  */
-
-/** The most name servers of a pool whose lines count. */
-const MAX_SERVERS = 1000;
-
-/** The condition that the last pass found such lines: the list is stored as JSON, or null. */
-const NAMES_KEYS = { field: 'key_references', test: '<>', value: '[]' } as const;
 
 interface Line {
   readonly nameServer: string;
@@ -117,23 +111,17 @@ export async function poolOf({ scope, resource_id: id }: Target, transaction: Re
 async function linesIn(pool: string | undefined, transaction: Reader) {
   const lines = new Map<string, Line>();
   if (pool === undefined) return lines;
-  const conditions = [{ field: 'pool_id', test: '=', value: pool } as const, NAMES_KEYS];
-  // Reading whole name servers takes as long as the rest of a deletion, and most name no keys.
-  if (!(await transaction.exists(nameServer, conditions))) return lines;
-  const servers = await transaction.list(nameServer, {
-    limit: MAX_SERVERS,
-    sortField: 'name',
-    descending: false,
-    conditions,
-  });
-  for (const server of servers)
+  for (const server of await transaction.referencingServers(pool))
     for (const { key, place } of ownReferences(server))
       if (!lines.has(key)) lines.set(key, { nameServer: server.name, place });
   return lines;
 }
 
 /** Returns the lines that name keys of Tsigil. */
-export function ownReferences({ key_references: references, unknown_keys: unknown }: NameServer) {
+export function ownReferences({
+  key_references: references,
+  unknown_keys: unknown,
+}: ReferencingServer) {
   const others = new Set(unknown);
   return (references ?? []).filter(({ key }) => !others.has(key));
 }

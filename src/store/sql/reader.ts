@@ -1,5 +1,5 @@
 import { allPages } from '../../domain/model/pages.ts';
-import type { Reader } from '../../domain/model/ports.ts';
+import type { Reader, ReferencingServer } from '../../domain/model/ports.ts';
 import type { ListQuery, PageQuery } from '../../domain/model/query.ts';
 import type { Fields, Resource, ResourceOf, ResourceType } from '../../domain/model/resource.ts';
 import {
@@ -72,6 +72,14 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       if (row === undefined) return undefined;
       return row.kind === 'handle' ? 'handle' : 'retired';
     },
+    async referencingServers(poolId) {
+      const rows = await sql.all(REFERENCING, [poolId]);
+      return rows.map(({ name, key_references: references, unknown_keys: unknown }) => ({
+        name: String(name),
+        key_references: JSON.parse(String(references)) as ReferencingServer['key_references'],
+        unknown_keys: JSON.parse(String(unknown)) as ReferencingServer['unknown_keys'],
+      }));
+    },
     async grantedZones(keyIds, zoneId) {
       if (keyIds.length === 0) return [];
       const from = 'SELECT key_id, rights, count(*) AS zones FROM tsigkey_grants';
@@ -97,6 +105,9 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
 const RESERVATION = `SELECT 'retired' AS kind FROM retired_tsigkeys WHERE name_key = ?
   UNION ALL SELECT 'handle' AS kind FROM tsigkey_lineages WHERE handle_key = ?
     AND NOT EXISTS (SELECT 1 FROM tsigkeys WHERE name_key = handle_key) LIMIT 1`;
+
+const REFERENCING = `SELECT name, key_references, unknown_keys FROM nameservers
+  WHERE pool_id = ? AND key_references <> '[]' ORDER BY name_key LIMIT 1000`;
 
 /**
  * Decodes rows. If another process has encrypted a secret with a data key that this process lacks,
