@@ -73,6 +73,8 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       return row.kind === 'handle' ? 'handle' : 'retired';
     },
     async referencingServers(poolId) {
+      // Most configurations name no key, and the order of the rest would cost as much as a deletion.
+      if ((await sql.one(ANY_REFERENCING, [poolId])) === undefined) return [];
       const rows = await sql.all(REFERENCING, [poolId]);
       return rows.map(({ name, key_references: references, unknown_keys: unknown }) => ({
         name: String(name),
@@ -106,8 +108,10 @@ const RESERVATION = `SELECT 'retired' AS kind FROM retired_tsigkeys WHERE name_k
   UNION ALL SELECT 'handle' AS kind FROM tsigkey_lineages WHERE handle_key = ?
     AND NOT EXISTS (SELECT 1 FROM tsigkeys WHERE name_key = handle_key) LIMIT 1`;
 
-const REFERENCING = `SELECT name, key_references, unknown_keys FROM nameservers
-  WHERE pool_id = ? AND key_references <> '[]' ORDER BY name_key LIMIT 1000`;
+const FROM_REFERENCING = `FROM nameservers WHERE pool_id = ? AND key_references <> '[]'`;
+const ANY_REFERENCING = `SELECT 1 AS found ${FROM_REFERENCING} LIMIT 1`;
+const REFERENCING = `SELECT name, key_references, unknown_keys ${FROM_REFERENCING}
+  ORDER BY name_key LIMIT 1000`;
 
 /**
  * Decodes rows. If another process has encrypted a secret with a data key that this process lacks,
