@@ -11,6 +11,7 @@ import {
   tokenWith,
   type Estate,
 } from '../harness/limited-tokens.ts';
+import { problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 // The rights of `admin` tokens that are limited to pools, zones, keys or name servers. `w` means
@@ -457,24 +458,9 @@ describe('creation of tokens', () => {
   const create = (members: object) =>
     service.post('/v2/tokens', { name: randomUUID(), roles: ['admin'], ...members });
 
-  test.each([
-    [{ pools: [] }, 'pools'],
-    [{ pools: ['anycast'] }, 'pools'],
-    [{ zones: [randomUUID()] }, 'zones'],
-    [{ keys: [randomUUID()] }, 'keys'],
-    [{ keys: 'x' }, 'keys'],
-    [{ nameservers: [randomUUID()] }, 'nameservers'],
-    [{ roles: ['nameserver-agent'] }, 'nameservers'],
-    [{ roles: ['Nameserver-Agent', 'reader'] }, 'nameservers'],
-    [{ addresses: [] }, 'addresses'],
-    [{ addresses: ['192.0.2.1/24'] }, 'addresses'],
-    [{ addresses: ['192.0.2.0/33'] }, 'addresses'],
-    [{ addresses: ['example.org'] }, 'addresses'],
-    [{ roles: ['operator'] }, 'roles'],
-    [{ roles: ['admin', 'operator'] }, 'roles'],
-  ])('400 for %j', async (members, member) => {
-    const { status, body } = await create(members);
-    expect([status, body.errors.errors[0].path[0]]).toEqual([400, member]);
+  test('400 for an agent without its name servers', async () => {
+    for (const roles of [['nameserver-agent'], ['Nameserver-Agent', 'reader']])
+      expect(problemsOf(await create({ roles }))).toEqual(['nameservers: required']);
   });
 
   test('400 for an unknown role, with the roles of the policy in the message', async () => {
