@@ -4,15 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { normaliseUuid } from '../../src/domain/model/field.ts';
 import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import { sendAny, expectResponse, pathOf, usual, withBody } from '../harness/any-request.ts';
-import {
-  create,
-  SAMPLES,
-  TLDS,
-  TSIGKEYS,
-  UNKNOWN_ID,
-  type Resource,
-  type Sample,
-} from '../harness/samples.ts';
+import { create, SAMPLES, UNKNOWN_ID, type Resource, type Sample } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { parseResponse, sendBytes } from '../harness/wire.ts';
@@ -32,7 +24,7 @@ afterAll(() => expect(service.log.filter((text) => text.includes('"level":"error
 
 /** Runs a property with fewer random cases in the gate. */
 const check = <T>(property: fc.IAsyncProperty<T>) =>
-  fc.assert(property, { numRuns: randomCases(150) });
+  fc.assert(property, { numRuns: randomCases(150), endOnFailure: true });
 
 const sample = fc.constantFrom(...SAMPLES);
 /** Generates text for a request line or header: any byte except line feed and carriage return. */
@@ -91,43 +83,56 @@ const anyBody = fc.oneof(
   fc.constantFrom('', 'null', '{}', '[]'),
 );
 
-/** Generates bodies with which a creation may succeed. */
-const likely = fc.oneof(
-  fc
-    .record({ name: text, description: fc.option(text) }, { requiredKeys: ['name'] })
-    .map((given) => [TLDS, given] as const),
-  fc
-    .record(
-      {
-        name: text,
-        algorithm: fc.constantFrom(...Object.keys(ALGORITHMS)),
-        secret: text,
-        scope: fc.constantFrom('POOL', 'ZONE'),
-        resource_id: fc.oneof(
-          fc.uuid(),
-          fc.uuid().map((id) => `{${id.toUpperCase()}}`),
-        ),
-      },
-      { requiredKeys: ['name', 'algorithm', 'scope', 'resource_id'] },
-    )
-    .map((given) => [TSIGKEYS, given] as const),
-);
-
-/** Deletes a resource that a request created, so that the database stays small. */
-async function forget(type: Sample, { id }: Resource): Promise<void> {
-  expect((await service.delete(pathOf(type, id))).status).toBe(204);
-}
+/** Generates bodies of a TLD and of a key with which a creation may succeed. */
+const likelyText = fc.oneof({ arbitrary: fc.stringMatching(/^[a-z0-9]{1,12}$/), weight: 4 }, text);
+const likely = fc
+  .record(
+    {
+      name: likelyText,
+      description: fc.option(likelyText),
+      algorithm: fc.constantFrom(...Object.keys(ALGORITHMS)),
+      secret: likelyText,
+      scope: fc.constantFrom('POOL', 'ZONE'),
+      resource_id: fc.oneof(
+        fc.uuid(),
+        fc.uuid().map((id) => `{${id.toUpperCase()}}`),
+      ),
+    },
+    { requiredKeys: ['name', 'algorithm', 'scope', 'resource_id'] },
+  )
+  .map(({ name, description, ...key }) => [
+    JSON.stringify({ name, description }),
+    JSON.stringify({ name, ...key }),
+  ]);
 
 const sendBody = (line: string, body: string | Uint8Array) =>
   sendAny(service, `${line} HTTP/1.1`, withBody(service, body), body);
 
-test('201 or 400 for a creation and 200 or 400 for an update with any body', async () => {
+test('201, 400 or 409 for a creation and 200 or 400 for an update with any body, and what is shown is what was given', async () => {
+  let accepted = 0;
+  const bodies = fc.oneof(
+    anyBody.map((body) => [body, body]),
+    likely,
+  );
   await check(
-    fc.asyncProperty(sample, anyBody, async (type, body) => {
+    fc.asyncProperty(fc.nat(1), bodies, async (index, both) => {
+      const [type, body] = [SAMPLES[index] as Sample, both[index] ?? ''];
       const created = await sendBody(`POST ${pathOf(type)}`, body);
-      expect([201, 400]).toContain(created.status);
-      if (created.status === 201) await forget(type, JSON.parse(created.body) as Resource);
-
+      // An update may have given the name to the target.
+      expect([201, 400, 409]).toContain(created.status);
+      if (created.status === 201) {
+        accepted += 1;
+        const given = JSON.parse(String(body)) as Record<string, unknown>;
+        const made = JSON.parse(created.body) as Resource;
+        if ('resource_id' in given) given.resource_id = normaliseUuid(String(given.resource_id));
+        expect(made).toMatchObject(given);
+        const path = pathOf(type, made.id);
+        const read = (await service.get(path)).body;
+        expect(read).toEqual({ ...made, links: { self: service.url + path } });
+        const listed = await service.get(`${pathOf(type)}?name=${encodeURIComponent(made.name)}`);
+        if (!made.name.includes('*')) expect(listed.body[type.collection]).toEqual([read]);
+        expect((await service.delete(path)).status).toBe(204); // so that the database stays small
+      }
       const path = pathOf(type, targets.get(type)?.id ?? '');
       const changed = await sendBody(`PATCH ${path}`, body);
       expect([200, 400]).toContain(changed.status);
@@ -136,49 +141,7 @@ test('201 or 400 for a creation and 200 or 400 for an update with any body', asy
       expect((await service.get(path)).body).toEqual({ ...JSON.parse(changed.body), links });
     }),
   );
-});
-
-test('200 with the given values for every created resource, also in the list of its name', async () => {
-  let accepted = 0;
-  await check(
-    fc.asyncProperty(likely, async ([type, given]) => {
-      const response = await sendBody(`POST ${pathOf(type)}`, JSON.stringify(given));
-      if (response.status !== 201) return;
-      accepted += 1;
-      const made = JSON.parse(response.body) as Resource;
-      const id = 'resource_id' in given ? { resource_id: normaliseUuid(given.resource_id) } : {};
-      expect(made).toMatchObject({ ...given, ...id });
-      const read = await service.get(pathOf(type, made.id));
-      expect(read.body).toEqual({ ...made, links: { self: service.url + pathOf(type, made.id) } });
-      const listed = await service.get(`${pathOf(type)}?name=${encodeURIComponent(made.name)}`);
-      if (!made.name.includes('*')) expect(listed.body[type.collection]).toEqual([read.body]);
-      await forget(type, made);
-    }),
-  );
-  expect(accepted).toBeGreaterThan(randomCases(30));
-});
-
-test('the same status for a chunked body as for the same body with a Content-Length', async () => {
-  const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 8 });
-  await check(
-    fc.asyncProperty(brokenText, sizes, async (body, lengths) => {
-      let rest = Buffer.from(body);
-      const chunks = [...lengths, rest.length].flatMap((size) => {
-        const chunk = rest.subarray(0, size);
-        rest = rest.subarray(size);
-        return chunk.length === 0 ? [] : [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n'];
-      });
-      const target = `PATCH ${pathOf(TLDS, UNKNOWN_ID)}`;
-      const whole = await sendBody(target, body);
-      const chunked = await sendAny(
-        service,
-        `${target} HTTP/1.1`,
-        [...usual(service), 'Content-Type: application/json', 'Transfer-Encoding: chunked'],
-        Buffer.concat([...chunks, '0\r\n\r\n'].map((part) => Buffer.from(part))),
-      );
-      expect(chunked.status).toBe(whole.status);
-    }),
-  );
+  expect(accepted).toBeGreaterThan(randomCases(5));
 });
 
 test('200, 400 or 404 for a list with any query, and links.self returns the same list', async () => {
@@ -208,72 +171,35 @@ test('200, 400 or 404 for a list with any query, and links.self returns the same
   );
 });
 
-test('2xx or 4xx for any method on any path, with any body, with and without a token', async () => {
-  const method = fc.oneof(
-    fc.constantFrom(...METHODS),
-    fc.stringMatching(/^[A-Za-z!#$%&'*+.^_`|~-]{1,12}$/),
-  );
+test('2xx or 4xx for any method, path and headers, with and without Host and token', async () => {
+  const token = fc.stringMatching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,20}$/);
+  const method = fc.oneof(fc.constantFrom(...METHODS), token);
   const paths = ['/v2/tokens', '/', '/metrics', '*', 'http://h/v2/tlds', 'dns.example:443'];
   const path = fc.oneof(
-    fc.constantFrom(...paths),
+    fc.constantFrom(...paths, `/v2/tlds/${UNKNOWN_ID}`),
     fc.tuple(sample, encoded).map(([type, id]) => pathOf(type, id)),
     fc.oneof(encoded, line).map((rest) => `/${rest}`),
   );
-  const body = fc.constantFrom('', '{}', '[');
+  const values = ['100-continue', 'websocket', 'gzip', 'true', '__proto__', 'a'.repeat(9000)];
+  const value = fc.oneof(line, fc.stringMatching(/^[ -~]{0,40}$/), fc.constantFrom(...values));
+  const header = fc
+    .tuple(fc.oneof(fc.constantFrom(...HEADERS), token), value)
+    .map((parts) => parts.join(': '));
+  const framing = /^(?:content-length|transfer-encoding|connection|keep-alive|proxy-connection):/i;
+  const request = fc.tuple(method, path, fc.array(header, { maxLength: 6 }), fc.boolean());
   await check(
-    fc.asyncProperty(method, path, body, fc.boolean(), async (verb, target, sent, isKnown) => {
-      const head = isKnown ? withBody(service, sent) : ['Host: h'];
-      await sendAny(service, `${verb} ${target} HTTP/1.1`, head, isKnown ? sent : '');
+    fc.asyncProperty(request, async ([verb, target, headers, isKnown]) => {
+      const sent = headers.filter((each) => !framing.test(each));
+      const head = [...(isKnown ? usual(service) : []), ...sent, 'Content-Length: 2'];
+      await sendAny(service, `${verb} ${target} HTTP/1.1`, head, '{}');
     }),
   );
 });
 
-test('2xx or 4xx for any headers, with and without Host and token', async () => {
-  const known = [
-    'Host',
-    'X-Auth-Token',
-    'Authorization',
-    'Content-Type',
-    'Accept',
-    'Content-Encoding',
-    'Cookie',
-    'Expect',
-    'Upgrade',
-    'X-Auth-Sudo-Project-Id',
-    'X-Auth-All-Projects',
-    'X-Designate-Hard-Delete',
-    'X-Openstack-Request-Id',
-    'X-Forwarded-Host',
-    'X-Forwarded-Proto',
-    'Forwarded',
-    'Origin',
-    'Range',
-    'If-Match',
-    'TE',
-    'Trailer',
-  ];
-  const name = fc.oneof(
-    fc.constantFrom(...known),
-    fc.stringMatching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,20}$/),
-  );
-  const values = ['100-continue', 'websocket', 'gzip', 'true', '__proto__', 'a'.repeat(9000)];
-  const value = fc.oneof(line, fc.stringMatching(/^[ -~]{0,40}$/), fc.constantFrom(...values));
-  const header = fc.tuple(name, value).map((parts) => parts.join(': '));
-  const framing = /^(?:content-length|transfer-encoding|connection|keep-alive|proxy-connection):/i;
-  const requests = ['GET /v2/tlds', 'POST /v2/tlds', `DELETE /v2/tlds/${UNKNOWN_ID}`, 'GET /'];
-  await check(
-    fc.asyncProperty(
-      fc.constantFrom(...requests),
-      fc.array(header, { maxLength: 6 }),
-      fc.boolean(),
-      async (request, given, isKnown) => {
-        const sent = given.filter((each) => !framing.test(each));
-        const head = [...(isKnown ? usual(service) : []), ...sent, 'Content-Length: 2'];
-        await sendAny(service, `${request} HTTP/1.1`, head, '{}');
-      },
-    ),
-  );
-});
+const HEADERS = `Host X-Auth-Token Authorization Content-Type Accept Content-Encoding Cookie Expect
+  Upgrade X-Auth-Sudo-Project-Id X-Auth-All-Projects X-Designate-Hard-Delete
+  X-Openstack-Request-Id X-Forwarded-Host X-Forwarded-Proto Forwarded Origin Range If-Match TE
+  Trailer`.split(/\s+/);
 
 test('2xx or 4xx for any bytes and for a valid request with any change, or the connection closes', async () => {
   const BATCH = 40;
