@@ -67,45 +67,12 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       expect((await service.with(admin).get('/v2/tlds')).status).toBe(200);
     });
 
-    test('200 for a bearer token in Authorization', async () => {
-      expect(
-        (await fetch(`${service.url}/v2/tlds`, { headers: { authorization: `Bearer ${admin}` } }))
-          .status,
-      ).toBe(200);
-    });
-
     test('401 access_denied for a member and a reader', async () => {
       for (const token of [member, reader]) {
         const response = await service.with(token).get('/v2/tlds');
         expect(response).toMatchObject({ status: 401, body: { code: 401, type: 'access_denied' } });
         expect(response.headers.get('www-authenticate')).toBe(issuer.challenges.missingRight);
       }
-    });
-
-    test('403 forbidden for a member if auth.insufficientRightsStatus is 403', async () => {
-      const other = await startTestService({
-        ...issuer.variables,
-        TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',
-      });
-      const token = await issuer.issue(other, 'member', 0);
-      const response = await other.with(token).get('/v2/tlds');
-      await other.close();
-      expect(response).toMatchObject({ status: 403, body: { code: 403, type: 'forbidden' } });
-      expect(response.headers.get('www-authenticate')).toBeNull();
-    });
-
-    test('200 for a reader if the policy allows the operation to readers, otherwise 401', async () => {
-      const other = await startTestService({
-        ...issuer.variables,
-        TSIGIL_POLICY: '{"tlds:list": [reader]}',
-      });
-      const token = await issuer.issue(other, 'reader', 0);
-      const statuses = [
-        await other.with(token).get('/v2/tlds'),
-        await other.with(token).post('/v2/tlds', { name: 'net' }),
-      ];
-      await other.close();
-      expect(statuses.map(({ status }) => status)).toEqual([200, 401]);
     });
 
     test('401 without a token', async () => {
@@ -128,11 +95,6 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
         `${admin}x`,
       ];
       for (const token of strange) await expectUnknown(token);
-      for (const authorization of ['Bearer x y\tz', 'Bearer é', `Basic ${admin}`, admin]) {
-        expect((await fetch(`${service.url}/v2/tlds`, { headers: { authorization } })).status).toBe(
-          401,
-        );
-      }
     });
 
     test('401 for an expired token', async () => expectUnknown(await issuer.issueExpired(service)));
@@ -156,12 +118,6 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       expect((await service.with(otherMember).get(`/v2/zones/${body.id}`)).status).toBe(404);
       expect((await service.with(otherMember).delete(`/v2/zones/${body.id}`)).status).toBe(404);
       expect((await service.with(reader).delete(`/v2/zones/${body.id}`)).status).toBe(401);
-    });
-
-    test('200 for an administrator who acts for another project, 401 for a member', async () => {
-      const headers = { 'x-auth-sudo-project-id': issuer.projects[1] };
-      expect((await service.with(admin).get('/v2/zones', headers)).status).toBe(200);
-      expect((await service.with(member).get('/v2/zones', headers)).status).toBe(401);
     });
 
     test('401 for a member who claims to be an administrator in headers', async () => {

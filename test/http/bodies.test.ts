@@ -5,7 +5,6 @@ import {
   expectError,
   itemsOf,
   problemsOf,
-  SAMPLES,
   TSIGKEYS,
   type Resource,
 } from '../harness/samples.ts';
@@ -155,15 +154,6 @@ describe('accepted requests', () => {
       expect(problemsOf(await service.post('/v2/tlds', body))).toEqual(['description: maxLength']);
     }
   });
-
-  test.each(SAMPLES)(
-    '200 for $collection with list items whose members have the same order as in a single resource',
-    async (sample) => {
-      await create(service, sample, 'ordered');
-      const [item] = itemsOf(await service.get(`/v2/${sample.collection}?name=ordered`), sample);
-      expect(Object.keys(item ?? {})).toEqual(sample.members);
-    },
-  );
 });
 
 describe('the limit on the size of a body', () => {

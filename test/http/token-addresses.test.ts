@@ -114,13 +114,4 @@ describe('tokens that a token with networks creates', () => {
     expect([response.status, response.body.type]).toEqual([403, 'outside_limits']);
     expect(response.body.message).toContain(`The limits of the token do not include ${what}`);
   });
-
-  test('expire no later than the token that creates them', async () => {
-    const expires = '2999-01-31T12:00:00.000000';
-    const client = await creator({ expires_at: expires });
-    expect((await client.post('/v2/tokens', body({}), right)).body.expires_at).toBe(expires);
-    const later = body({ expires_at: '3000-01-01T00:00:00' });
-    const { status, body: refused } = await client.post('/v2/tokens', later, right);
-    expect([status, refused.errors.errors[0].path]).toEqual([400, ['expires_at']]);
-  });
 });

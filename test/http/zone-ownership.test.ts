@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
-import { expectError } from '../harness/samples.ts';
+import { expectError, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import {
   clientFor,
@@ -13,17 +13,14 @@ import {
 } from '../harness/zones.ts';
 
 const ALL = { 'x-auth-all-projects': 'True' };
-const UNKNOWN_POOL = '00000000-0000-4000-8000-000000000000';
 
 let service: TestService;
 let red: Client;
-let redReader: Client;
 let blue: Client;
 let redZone: Zone;
 beforeAll(async () => {
   service = await startTestService();
   red = await clientFor(service, ['member'], 'red');
-  redReader = await clientFor(service, ['reader'], 'red');
   blue = await clientFor(service, ['MEMBER'], 'blue');
   redZone = await createZone(red, primary('red.example.'));
 });
@@ -38,25 +35,6 @@ function requestsAbout(client: Client, { id }: Zone, headers?: Record<string, st
 }
 
 describe("a project's zones", () => {
-  test('201, 200 and 202 for a member of the project', async () => {
-    const zone = await createZone(red, primary('own.example.'));
-    expect(zone.project_id).toBe('red');
-    expect(zoneNamesOf(await red.get('/v2/zones'))).toEqual(['red.example.', 'own.example.']);
-    const responses = [];
-    for (const request of [red.get, red.delete])
-      responses.push((await request(`/v2/zones/${zone.id}`)).status);
-    expect(responses).toEqual([200, 202]);
-  });
-
-  test('200 for a reader of the project, 401 for every change', async () => {
-    expect((await redReader.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
-    expect(zoneNamesOf(await redReader.get('/v2/zones'))).toEqual(['red.example.']);
-    expectError(await redReader.post('/v2/zones', primary('x.example.')), 401, 'access_denied');
-    const [, patched, deleted] = await Promise.all(requestsAbout(redReader, redZone));
-    for (const response of [patched, deleted]) expectError(response, 401, 'access_denied');
-    expect((await red.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
-  });
-
   test.each([
     ['a member of another project', ['member'], 'blue'],
     ['an administrator of another project', ['admin'], 'blue'],
@@ -69,20 +47,6 @@ describe("a project's zones", () => {
     expect(zoneNamesOf(await client.get('/v2/zones'))).toEqual([]);
     expect((await client.get('/v2/zones')).body.metadata).toEqual({ total_count: 0 });
     expect((await red.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
-  });
-
-  test('401 for every change by other roles, and without a token', async () => {
-    const client = await clientFor(service, ['keymanager'], 'red');
-    const [, ...changes] = requestsAbout(client, redZone);
-    for (const response of await Promise.all([...changes, client.post('/v2/zones', {})]))
-      expectError(response, 401, 'access_denied');
-    for (const response of await Promise.all(requestsAbout(client.with('wrong'), redZone)))
-      expect(response.status).toBe(401);
-  });
-
-  test('401 missing_project_id for a token without a project', async () => {
-    const client = await clientFor(service, ['admin'], null);
-    expectError(await client.post('/v2/zones', primary('x.example.')), 401, 'missing_project_id');
   });
 
   test('200 for all zones and 401 for a change if a caller without a project may only read them', async () => {
@@ -224,59 +188,31 @@ test('413 for a zone above the quota of its project, even for concurrent creatio
   expect(responses.map(({ status }) => status).sort()).toEqual([201, 413, 413]);
 });
 
-describe('order of the checks', () => {
-  test('the first failed check determines the error', async () => {
-    const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '1' });
-    const [full, empty, reader] = await Promise.all([
-      clientFor(limited, ['member'], 'full'),
-      clientFor(limited, ['member'], 'empty'),
-      clientFor(limited, ['reader'], 'full'),
-    ]);
-    const none = await clientFor(limited, ['member'], null);
-    await createTlds(limited, 'example');
-    await createZone(full, primary('taken.example.'));
-    const faults = { pool_id: UNKNOWN_POOL };
-
-    // These checks come first, in this order: rights, body, type of zone, project, quota.
-    expectError(await reader.post('/v2/zones', '{'), 401, 'access_denied');
-    expectError(
-      await none.post('/v2/zones', { name: 'taken.example', type: 'CATALOG' }),
-      400,
-      'invalid_object',
-    );
-    expectError(
-      await none.post('/v2/zones', primary('taken.org.', { type: 'CATALOG', ...faults })),
-      403,
-      'forbidden',
-    );
-    expectError(
-      await none.post('/v2/zones', primary('taken.org.', faults)),
-      401,
-      'missing_project_id',
-    );
-    expectError(await full.post('/v2/zones', primary('x.org.', faults)), 413, 'over_quota');
-    expectError(await full.post('/v2/zones', primary('taken.example.')), 413, 'over_quota');
-    // These checks follow: name, zones of other projects, right to choose a pool, pool.
-    expectError(await empty.post('/v2/zones', primary('x.org.', faults)), 400, 'invalid_zone_name');
-    expectError(
-      await empty.post('/v2/zones', primary('taken.example.', faults)),
-      409,
-      'duplicate_zone',
-    );
-    expectError(
-      await empty.post('/v2/zones', primary('sub.taken.example.', faults)),
-      403,
-      'illegal_child',
-    );
-    expectError(
-      await empty.post('/v2/zones', primary('free.example.', faults)),
-      401,
-      'access_denied',
-    );
-    expectError(
-      await limited.post('/v2/zones', primary('free.example.', faults)),
-      404,
-      'no_valid_pool_found',
-    );
-  });
+test('the first failed check of a new zone determines the error', async () => {
+  const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '1' });
+  const [full, empty, reader] = await Promise.all([
+    clientFor(limited, ['member'], 'full'),
+    clientFor(limited, ['member'], 'empty'),
+    clientFor(limited, ['reader'], 'full'),
+  ]);
+  const none = await clientFor(limited, ['member'], null);
+  await createTlds(limited, 'example');
+  await createZone(full, primary('taken.example.'));
+  const bad = { pool_id: UNKNOWN_ID };
+  // Rights, body, type of zone, project, quota, name, zones of other projects, right to choose a
+  // pool, pool.
+  for (const [client, body, status, type] of [
+    [reader, '{', 401, 'access_denied'],
+    [none, { name: 'taken.example', type: 'CATALOG' }, 400, 'invalid_object'],
+    [none, primary('taken.org.', { type: 'CATALOG', ...bad }), 403, 'forbidden'],
+    [none, primary('taken.org.', bad), 401, 'missing_project_id'],
+    [full, primary('x.org.', bad), 413, 'over_quota'],
+    [full, primary('taken.example.'), 413, 'over_quota'],
+    [empty, primary('x.org.', bad), 400, 'invalid_zone_name'],
+    [empty, primary('taken.example.', bad), 409, 'duplicate_zone'],
+    [empty, primary('sub.taken.example.', bad), 403, 'illegal_child'],
+    [empty, primary('free.example.', bad), 401, 'access_denied'],
+    [limited, primary('free.example.', bad), 404, 'no_valid_pool_found'],
+  ] as const)
+    expectError(await client.post('/v2/zones', body), status, type);
 });
