@@ -140,12 +140,18 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     expect(service.log.filter((line) => line.includes('A client uses a retired key'))).toHaveLength(
       1,
     );
-    // Without the client, the key would be retired again, maybe before the next look at it.
-    const stopRestored = transferAlways(server, first);
+    // It is not retired again before this client is confirmed, however long nobody uses it.
+    const consumers = [{ name: 'forgotten', address: null }];
+    await service.patch(`/v2/tsigkeys/${next.id}/lifecycle`, { consumers });
     await take(service, first.id, 'restore');
     await expect.poll(() => verdictOf(server, first)).toBe('good');
     expect(await verdictOf(server, next)).toBe('good');
-    await stopRestored();
+    await untilPass(service, async () => {
+      expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
+        state: 'switching',
+        waiting: { reason: 'unconfirmed', who: ['forgotten'] },
+      });
+    });
 
     // Nobody uses this key, and the log shows it.
     const other = (await take(service, idle.id, 'rotate', { overlap_seconds: 1 })) as CreatedKey;
