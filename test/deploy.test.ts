@@ -105,31 +105,6 @@ describe('deploy/debian/postinst', () => {
 });
 
 describe('the proxies of docs/replicas.md', () => {
-  test.runIf(IS_LONG && openssl && hasProgram('nginx', 'nginx'))(
-    'nginx accepts the configuration in docs/replicas.md without a warning',
-    () => {
-      const { status, output } = run('nginx', [
-        '-t',
-        '-c',
-        configurationFor('nginx'),
-        '-g',
-        `pid ${join(folder, 'nginx.pid')};`,
-      ]);
-      expect(output).toContain('test is successful');
-      expect(output).not.toContain('[warn]');
-      expect(status).toBe(0);
-    },
-  );
-
-  test.runIf(IS_LONG && openssl && hasProgram('haproxy', 'haproxy'))(
-    'HAProxy accepts the configuration in docs/replicas.md without a warning',
-    () => {
-      expect(run('haproxy', ['-c', '-dW', '-f', configurationFor('haproxy')])).toMatchObject({
-        status: 0,
-      });
-    },
-  );
-
   /** Starts a proxy with its configuration, in front of one service. Returns its URL. */
   function startProxy(name: 'nginx' | 'haproxy', service: string): Promise<string> {
     return startAgainIfFailed(name, async () => startProxyOn(await freePort(), name, service));
@@ -182,92 +157,75 @@ describe('the proxies of docs/replicas.md', () => {
         expect(cookies).toMatchObject([
           { name: '__Host-tsigil', secure: true, httpOnly: true, sameSite: 'Strict', path: '/' },
         ]);
-        await opened.page.reload();
-        await opened.page.getByRole('heading', { name: 'Overview' }).waitFor();
-        await opened.page.getByRole('button', { name: 'Sign out' }).click();
-        await opened.page.getByLabel('Token').waitFor();
         expect(opened.complaints).toEqual([]);
       },
     );
 });
 
-describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
-  test.runIf(IS_LONG && hasProgram('systemd-analyze', 'systemd'))('is a valid systemd unit', () => {
-    expectValid(unit, read(`deploy/${unit}`));
+const UNITS = ['tsigil.service', 'tsigil@.service', 'tsigil-agent.service'];
+const systemd = IS_LONG && hasProgram('systemd-analyze', 'systemd');
+
+describe.each(UNITS)('deploy/%s', (unit) => {
+  const text = read(`deploy/${unit}`);
+
+  test.runIf(systemd)('is a valid systemd unit', () => {
+    expectValid(unit, text);
   });
 
-  test.runIf(IS_LONG && hasProgram('systemd-analyze', 'systemd'))(
-    'is valid with all credentials enabled, and each variable names a credential',
-    () => {
-      const text = read(`deploy/${unit}`).replaceAll(/^#(?=LoadCredential=|Environment=)/gm, '');
-      const credentials = [
-        ...text.matchAll(/^LoadCredential=([\w-]+):\/etc\/tsigil\/credentials\/\1$/gm),
-      ].map(([, name]) => name);
-      const named = [...text.matchAll(/^Environment=(\w+_FILE)=%d\/([\w-]+)$/gm)];
-      expect(credentials.length).toBeGreaterThan(2);
-      const found = OPTIONS.flatMap(({ credential = [] }) => credential); // without a variable
-      expect([...found, ...named.map(([, , name]) => name)].sort()).toEqual(credentials.sort());
-      expect(OPTIONS.map(fileVariableOf)).toEqual(
-        expect.arrayContaining(named.map(([, variable]) => variable)),
-      );
-      expectValid(unit, text);
-    },
-  );
-
-  test('disables core dumps and sets no variable with a secret', () => {
-    const text = read(`deploy/${unit}`);
-    expect(text).toMatch(/^LimitCORE=0$/m);
+  test('disables core dumps and privileges, and sets no variable with a secret', () => {
+    for (const line of ['LimitCORE=0', 'NoNewPrivileges=yes', 'SystemCallErrorNumber=EPERM'])
+      expect(text.split('\n')).toContain(line);
+    expect(text).toMatch(/^User=tsigil/m);
     const secrets = OPTIONS.filter(({ secret }) => secret).map(variableOf);
     for (const variable of secrets) expect(text).not.toMatch(new RegExp(`\\b${variable}\\b`));
   });
 
-  test('has a TimeoutStopSec above stopGraceSeconds, and names only existing settings', () => {
-    const grace = OPTIONS.find(({ key }) => key === 'stopGraceSeconds')?.default;
-    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(read(`deploy/${unit}`))?.[1])).toBeGreaterThan(
-      Number(grace),
-    );
-    expectSettings(read(`deploy/${unit}`));
-  });
+  test.runIf(systemd)(
+    'hides /proc, leaves no IPC objects and may not change resources, at an exposure below 2',
+    () => {
+      writeFileSync(join(folder, unit), text);
+      const { output } = run('systemd-analyze', ['security', '--offline=yes', join(folder, unit)]);
+      const granted = output.split('\n').filter((line) => line.startsWith('✓'));
+      for (const name of ['RemoveIPC=', 'ProcSubset=', 'SystemCallFilter=~@resources'])
+        expect(granted.filter((line) => line.startsWith(`✓ ${name} `))).toHaveLength(1);
+      expect(Number(/Overall exposure level for .*: ([\d.]+)/.exec(output)?.[1])).toBeLessThan(2);
+    },
+  );
 });
 
-describe.each(['tsigil.service', 'tsigil@.service', 'tsigil-agent.service'])(
-  'the sandbox of deploy/%s',
+test.runIf(systemd).each(['tsigil.service', 'tsigil@.service'])(
+  'deploy/%s is valid with all credentials enabled, and each variable names a credential',
   (unit) => {
-    test.runIf(IS_LONG && hasProgram('systemd-analyze', 'systemd'))(
-      'hides /proc, leaves no IPC objects and may not change resources, at an exposure below 2',
-      () => {
-        writeFileSync(join(folder, unit), read(`deploy/${unit}`));
-        const { output } = run('systemd-analyze', [
-          'security',
-          '--offline=yes',
-          join(folder, unit),
-        ]);
-        const granted = output.split('\n').filter((line) => line.startsWith('✓'));
-        for (const name of ['RemoveIPC=', 'ProcSubset=', 'SystemCallFilter=~@resources'])
-          expect(granted.filter((line) => line.startsWith(`✓ ${name} `))).toHaveLength(1);
-        expect(Number(/Overall exposure level for .*: ([\d.]+)/.exec(output)?.[1])).toBeLessThan(2);
-      },
+    const enabled = read(`deploy/${unit}`).replaceAll(/^#(?=LoadCredential=|Environment=)/gm, '');
+    const credentials = [
+      ...enabled.matchAll(/^LoadCredential=([\w-]+):\/etc\/tsigil\/credentials\/\1$/gm),
+    ].map(([, name]) => name);
+    const named = [...enabled.matchAll(/^Environment=(\w+_FILE)=%d\/([\w-]+)$/gm)];
+    expect(credentials.length).toBeGreaterThan(2);
+    const found = OPTIONS.flatMap(({ credential = [] }) => credential); // without a variable
+    expect([...found, ...named.map(([, , name]) => name)].sort()).toEqual(credentials.sort());
+    expect(OPTIONS.map(fileVariableOf)).toEqual(
+      expect.arrayContaining(named.map(([, variable]) => variable)),
     );
-
-    test('makes refused system calls fail instead of ending the process', () => {
-      expect(read(`deploy/${unit}`)).toMatch(/^SystemCallErrorNumber=EPERM$/m);
-    });
+    expectValid(unit, enabled);
   },
 );
 
-describe('deploy/tsigil-agent.service', () => {
-  const unit = 'tsigil-agent.service';
-
-  test.runIf(IS_LONG && hasProgram('systemd-analyze', 'systemd'))('is a valid systemd unit', () => {
-    expectValid(unit, read(`deploy/${unit}`));
-  });
-
-  test('disables core dumps, and runs as an unprivileged user', () => {
-    const text = read(`deploy/${unit}`);
-    expect(text).toMatch(/^LimitCORE=0$/m);
-    expect(text).toMatch(/^User=tsigil-agent$/m);
-    expect(text).toMatch(/^NoNewPrivileges=yes$/m);
-  });
+test.each([
+  ['tsigil.service', /^TimeoutStopSec=(\d+)$/m, 0],
+  ['tsigil@.service', /^TimeoutStopSec=(\d+)$/m, 0],
+  ['compose.yaml', /^ +stop_grace_period: (\d+)s$/m, 0],
+  ['compose-postgres.yaml', /^ +stop_grace_period: (\d+)s$/m, 0],
+  ['kubernetes.yaml', /^ +terminationGracePeriodSeconds: (\d+)$/m, 5], // its preStop pause
+  ['../Containerfile', undefined, 0],
+])('deploy/%s names only settings, and lets a stop take its time', (name, limit, pauseSeconds) => {
+  const text = read(`deploy/${name}`).replaceAll(/^ *#.*$/gm, '');
+  const variables = OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]);
+  const named = [...text.matchAll(/\bTSIGIL_[A-Z_]*[A-Z]/g)].map(([variable]) => variable);
+  expect(named.filter((variable) => !variables.includes(variable))).toEqual([]);
+  if (limit === undefined) return;
+  const grace = Number(OPTIONS.find(({ key }) => key === 'stopGraceSeconds')?.default);
+  expect(Number(limit.exec(text)?.[1])).toBeGreaterThan(grace + pauseSeconds);
 });
 
 describe('deploy/prometheus-alerts.yml', () => {
@@ -287,21 +245,6 @@ describe('deploy/prometheus-alerts.yml', () => {
       expect(status).toBe(0);
     },
   );
-
-  test('names only metrics of the service, and docs/monitoring.md lists every alert', async () => {
-    const service = await startTestService();
-    const { text } = await service.get('/metrics');
-    const metrics = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
-    const rules = read('deploy/prometheus-alerts.yml');
-    const named = [...rules.matchAll(/\b(?:tsigil|http)_\w+/g)].map(([name]) =>
-      name.replace(/_(?:bucket|count)$/, ''),
-    );
-    expect(named.length).toBeGreaterThan(4);
-    expect(named.filter((name) => !metrics.includes(name))).toEqual([]);
-    const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
-    const listed = [...read('docs/monitoring.md').matchAll(/^\| `(Tsigil\w+)` \|/gm)];
-    expect(listed.map(([, name]) => name)).toEqual(alerts);
-  });
 });
 
 describe('deploy/grafana-dashboard.json', () => {
@@ -310,20 +253,21 @@ describe('deploy/grafana-dashboard.json', () => {
   };
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-  test('queries only metrics of the service, and all of them apart from tsigil_build_info', async () => {
+  test('the dashboard and the alerts name only metrics of the service, and the dashboard shows all', async () => {
     const service = await startTestService();
     const { text } = await service.get('/metrics');
     const metrics = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
-    const queried = new Set(
-      [...expressions.join().matchAll(/\b(?:tsigil|http|process|nodejs)_\w+/g)].map(([name]) =>
+    const namesIn = (all: string) =>
+      [...all.matchAll(/\b(?:tsigil|http|process|nodejs)_\w+/g)].map(([name]) =>
         metrics.includes(name) ? name : name.replace(/_(?:bucket|count|sum)$/, ''),
-      ),
-    );
-    expect([...queried].filter((name) => !metrics.includes(name))).toEqual([]);
+      );
+    const shown = namesIn(expressions.join());
+    const all = [...shown, ...namesIn(read('deploy/prometheus-alerts.yml'))];
+    expect(all.filter((name) => !metrics.includes(name))).toEqual([]);
     const own = metrics.filter(
       (name) => name.startsWith('tsigil_') && name !== 'tsigil_build_info',
     );
-    expect(own.filter((name) => !queried.has(name))).toEqual([]);
+    expect(own.filter((name) => !shown.includes(name))).toEqual([]);
   });
 
   test.runIf(IS_LONG && hasProgram('promtool', 'prometheus'))('has valid queries', () => {
@@ -351,12 +295,6 @@ describe.each(['compose.yaml', 'compose-postgres.yaml'])('deploy/%s', (name) => 
     expect(tsigil.ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:9001(?:-9009)?:9001$/)]);
   });
 
-  test('names only existing settings, and has a stop_grace_period above stopGraceSeconds', () => {
-    expectSettings(text);
-    const grace = OPTIONS.find(({ key }) => key === 'stopGraceSeconds')?.default;
-    expect(parseInt(String(tsigil.stop_grace_period))).toBeGreaterThan(Number(grace));
-  });
-
   test('passes secrets as files', () => {
     expect(text).not.toMatch(/\b(?:PASSWORD|TOKEN): /);
     const used = Object.values(services).flatMap((each) => (each.secrets ?? []) as string[]);
@@ -371,16 +309,10 @@ describe('deploy/kubernetes.yaml', () => {
   const pod = kind('Deployment').spec.template;
   const [container] = pod.spec.containers;
 
-  test('names only existing settings, in the variables and in the configuration', () => {
-    expectSettings(text.replaceAll(/^ *#.*$/gm, ''));
+  test('has a configuration that the service reads', () => {
     const path = join(folder, 'tsigil.yaml');
     writeFileSync(path, kind('ConfigMap').data['tsigil.yaml']);
     expect(readConfig(path, {}).stopGraceSeconds).toBe(20);
-  });
-
-  test('has a terminationGracePeriodSeconds above stopGraceSeconds and the preStop pause', () => {
-    const pause = Number(container.lifecycle.preStop.exec.command[1]);
-    expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(20 + pause);
   });
 
   test('has probes to which the service responds, and the port and the user of the image', async () => {
@@ -392,19 +324,8 @@ describe('deploy/kubernetes.yaml', () => {
     expect(containerfile).toContain(`USER ${pod.spec.securityContext.runAsUser}\n`);
   });
 
-  test('runs as its own service account, and no token of it is mounted', () => {
-    const account = kind('ServiceAccount');
-    expect(account).toMatchObject({
-      metadata: { namespace: kind('Deployment').metadata.namespace },
-      automountServiceAccountToken: false,
-    });
-    expect(pod.spec).toMatchObject({
-      serviceAccountName: account.metadata.name,
-      automountServiceAccountToken: false,
-    });
-  });
-
-  test('has selectors that match the labels of the pods', () => {
+  test('mounts no token, and has selectors that match the labels of the pods', () => {
+    expect(pod.spec.automountServiceAccountToken).toBe(false);
     const { labels } = pod.metadata;
     expect(kind('Deployment').spec.selector.matchLabels).toEqual(labels);
     expect(kind('Service').spec.selector).toEqual(labels);
@@ -414,15 +335,6 @@ describe('deploy/kubernetes.yaml', () => {
 
 describe('Containerfile', () => {
   const text = read('Containerfile');
-
-  test('copies existing files, and names only existing settings', () => {
-    const sources = [...text.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
-      paths.split(' '),
-    );
-    expect(sources.length).toBeGreaterThan(3);
-    expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-    expectSettings(text);
-  });
 
   test('does not run as root', () => {
     const user = text.lastIndexOf('\nUSER 1000\n');
@@ -459,13 +371,6 @@ describe('Containerfile', () => {
 function runCheck(args: readonly string[]): Promise<number | null> {
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   return new Promise((resolve) => child.once('exit', resolve));
-}
-
-/** Expects the service to read every `TSIGIL_` variable in `text`. */
-function expectSettings(text: string): void {
-  const variables = OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]);
-  const named = [...text.matchAll(/\bTSIGIL_[A-Z_]*[A-Z]/g)].map(([name]) => name);
-  expect(named.filter((name) => !variables.includes(name))).toEqual([]);
 }
 
 /** Expects that systemd reports no problem with a unit. Replaces paths that this machine lacks. */

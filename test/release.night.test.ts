@@ -71,67 +71,20 @@ test(
   },
 );
 
-test('every file in the build context has the time of the commit and belongs to root', () => {
-  const list = (file: string) =>
-    run('tar', ['--utc', '--full-time', '-tvf', file], release).trimEnd().split('\n');
-  const context = list(`tsigil-${VERSION}-container.tar.gz`);
-  expect(context.length).toBeGreaterThan(100);
-  expect(context.filter((line) => !line.includes('2026-09-21 14:13:20'))).toEqual([]);
-  expect(context.filter((line) => !/^\S+ (?:0\/0|root\/root) /.test(line))).toEqual([]);
-});
-
-test('npm installs the checkout without a warning about the version of Node.js', () => {
-  const checkout = join(folder, 'checkout');
-  mkdirSync(checkout);
-  for (const name of ['package.json', 'package-lock.json'])
-    copyFileSync(join(ROOT, name), join(checkout, name));
-  const install = ['ci', '--dry-run', '--offline', '--ignore-scripts', '--no-audit'];
-  const { status, stdout, stderr } = spawnSync('npm', install, {
-    cwd: checkout,
-    encoding: 'utf8',
-  });
-  expect(stdout + stderr).not.toMatch(/EBADENGINE|deprecated/);
-  expect(status).toBe(0);
-});
-
 describe('the npm package', () => {
-  const unpacked = join(folder, 'npm');
-
-  beforeAll(() => {
-    mkdirSync(unpacked);
-    run('tar', ['-xf', join(release, `tsigil-${VERSION}.tgz`), '-C', unpacked], folder);
-  });
-
   test('contains the program and the manual page, but no sources and no tests', () => {
-    const paths = readdirSync(join(unpacked, 'package'), { recursive: true, encoding: 'utf8' });
-    expect(paths.filter((path) => !path.startsWith('dist')).sort()).toEqual([
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'SECURITY.md',
-      'docs',
-      'docs/tsigil.1',
-      'package.json',
+    const archive = run('tar', ['-tf', join(release, `tsigil-${VERSION}.tgz`)], folder);
+    const paths = archive.trimEnd().split('\n');
+    expect(paths.filter((path) => !path.startsWith('package/dist/')).sort()).toEqual([
+      'package/CHANGELOG.md',
+      'package/LICENSE',
+      'package/README.md',
+      'package/SECURITY.md',
+      'package/docs/tsigil.1',
+      'package/package.json',
     ]);
-    const program = paths.filter((path) => /^dist\/.*\./.test(path));
+    const program = paths.filter((path) => path.startsWith('package/dist/'));
     expect(program.filter((path) => !path.endsWith('.js'))).toEqual([]);
-  });
-
-  test('has the same files as the package of `npm pack` in a checkout', () => {
-    const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
-    const [{ files }] = JSON.parse(run('npm', pack, ROOT)) as [{ files: { path: string }[] }];
-    const packed = files.map(({ path }) => path).filter((path) => !path.startsWith('dist/'));
-    const released = filesIn(`tsigil-${VERSION}.tgz`).map((path) => path.replace('package/', ''));
-    expect(packed.sort()).toEqual(released.filter((path) => !path.startsWith('dist/')).sort());
-  });
-
-  test('contains a program that starts a service', async () => {
-    symlinkSync(join(ROOT, 'node_modules'), join(unpacked, 'package/node_modules'));
-    const service = await start(process.execPath, [
-      join(unpacked, 'package/dist/main.js'),
-      'serve',
-    ]);
-    expect(service).toContain('Token: ');
   });
 
   test(
@@ -161,10 +114,7 @@ describe.runIf(debian)('the packages for Debian', () => {
   const CPUS = { amd64: 'x64', arm64: 'arm64' };
   const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
   const fileOf = (architecture = ARCHITECTURE) => `tsigil_${VERSION}_${architecture}.deb`;
-  const pathsIn = (file: string) =>
-    [...run('dpkg-deb', ['-c', file], release).matchAll(/ \.\/(\S+)(?: -> .*)?$/gm)].map(
-      ([, path = '']) => path,
-    );
+
   test('cause no messages from lintian', { timeout: 600_000 }, () => {
     // That of the other architecture differs only in its binaries, and takes as long again.
     const flags = ['--allow-root', '--fail-on=error,warning'];
@@ -173,38 +123,10 @@ describe.runIf(debian)('the packages for Debian', () => {
 
   test('contain only the SQLite binary for their architecture', () => {
     for (const [architecture, cpu] of Object.entries(CPUS)) {
-      const compiled = pathsIn(fileOf(architecture)).filter((path) => path.endsWith('.node'));
-      expect(compiled.map((path) => path.replace(/^.*\/prebuilds\//, ''))).toEqual([
-        `linux-${cpu}/@photostructure+sqlite.glibc.node`,
-      ]);
+      const list = run('dpkg-deb', ['-c', fileOf(architecture)], release);
+      const compiled = [...list.matchAll(/\/prebuilds\/(\S+\.node)$/gm)].map(([, path]) => path);
+      expect(compiled).toEqual([`linux-${cpu}/@photostructure+sqlite.glibc.node`]);
     }
-  });
-
-  test('contain no type declarations, and documents only for users and operators', () => {
-    const paths = pathsIn(fileOf());
-    expect(paths.filter((path) => /\.d\.[cm]?ts$|\.map$/.test(path))).toEqual([]);
-    const documents = paths.filter((path) => path.startsWith('usr/share/doc/'));
-    expect(documents).toContain('usr/share/doc/tsigil/docs/install.md');
-    expect(documents.filter((path) => /decisions|CONTRIBUTING|ARCHITECTURE/.test(path))).toEqual(
-      [],
-    );
-  });
-
-  test('contain documents without links to files that are missing', () => {
-    const unpacked = join(folder, 'documents');
-    run('dpkg-deb', ['-x', fileOf(), unpacked], release);
-    const documents = join(unpacked, 'usr/share/doc/tsigil');
-    const pages = readdirSync(documents, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.md'),
-    );
-    const links = pages.flatMap((page) =>
-      Array.from(
-        readFileSync(join(documents, page), 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g),
-        ([, path = '']) => join(dirname(page), path),
-      ),
-    );
-    expect(links.length).toBeGreaterThan(100);
-    expect(links.filter((path) => !existsSync(join(documents, path)))).toEqual([]);
   });
 
   describe.runIf(root && hasProgram('systemd-sysusers', 'systemd'))('installed on Debian', () => {
@@ -351,17 +273,6 @@ describe.runIf(debian)('the packages for Debian', () => {
 });
 
 describe('the build context of the container image', () => {
-  test('contains everything that the Containerfile copies', () => {
-    const paths = filesIn(`tsigil-${VERSION}-container.tar.gz`);
-    const top = new Set(paths.map((path) => path.split('/')[1]));
-    const containerfile = readFileSync(join(ROOT, 'Containerfile'), 'utf8');
-    const sources = [...containerfile.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(
-      ([, names = '']) => names.split(' '),
-    );
-    expect(sources.filter((name) => !top.has(name))).toEqual([]);
-    expect([...top].sort()).toEqual(['.dockerignore', 'Containerfile', ...sources].sort());
-  });
-
   test(
     'contains what the commands of the Containerfile need to build a program that starts a service',
     { timeout: 300_000 },
@@ -387,25 +298,11 @@ test('the SBOM lists every dependency with its version, licence and hash', () =>
   const shipped = Object.entries(lock.packages)
     .filter(([path, { dev }]) => path !== '' && dev !== true)
     .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`);
-  const materials = JSON.parse(
+  const { components } = JSON.parse(
     readFileSync(join(release, `tsigil-${VERSION}.cdx.json`), 'utf8'),
   ) as {
-    bomFormat: string;
-    serialNumber: string;
-    metadata: { timestamp: string; component: Record<string, string> };
     components: { name: string; version: string; hashes: unknown[]; licenses: unknown[] }[];
   };
-  expect(materials).toMatchObject({
-    bomFormat: 'CycloneDX',
-    serialNumber: expect.stringMatching(
-      /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    ) as string,
-    metadata: {
-      timestamp: '2026-09-21T14:13:20.000Z',
-      component: { name: 'tsigil', type: 'application', version: VERSION },
-    },
-  });
-  const { components } = materials;
   expect(components.map(({ name, version }) => `${name}@${version}`).sort()).toEqual(
     [...new Set(shipped)].sort(),
   );
@@ -433,13 +330,6 @@ function run(
   });
   if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
   return stdout;
-}
-
-/** Returns the paths of the files in an archive of the release. */
-function filesIn(name: string): string[] {
-  return run('tar', ['-tf', join(release, name)], folder)
-    .split('\n')
-    .filter((path) => path !== '' && !path.endsWith('/'));
 }
 
 /** Copies programs to `usr/bin` in `target`, and the libraries that they need to the same paths. */
