@@ -126,26 +126,6 @@ two\tupdate\ta.example\ta.example
     expect(await grants()).toEqual({});
   });
 
-  test('creates the missing zones in which keys have rights with --create-zones', async () => {
-    const text = `${CONFIGURATION}${zoneOf('unused.example', 'allow-transfer { none; };')}`;
-    const { status, out } = await importText(text, '--create-zones');
-    expect([status, out.split('\n').slice(0, 2)]).toEqual([
-      0,
-      ['named.conf:6: added: zone a.example.', 'named.conf:8: added: zone c.example.'],
-    ]);
-    const { zones } = (await service.get('/v2/zones?sort_key=name')).body as {
-      zones: { name: string; pool_id: string }[];
-    };
-    expect(zones.map(({ name, pool_id: pool }) => [name, pool])).toEqual([
-      ['a.example.', POOL_ID],
-      ['c.example.', POOL_ID],
-    ]);
-    expect((await grants()).two).toEqual([
-      ['transfer', 'c.example.'],
-      ['transfer,update', 'a.example.'],
-    ]);
-  });
-
   test('widens a right only for the keys of --widen, and refuses a key without one', async () => {
     for (const name of ['a.example.', 'b.example.', 'c.example.']) await zone(name);
     const refused = await importText(CONFIGURATION, '--widen', 'two');
@@ -276,21 +256,9 @@ one\tupdate\tnone\ta.example, b.example
     expect(JSON.parse(out)).toMatchObject({
       items: expect.arrayContaining([{ outcome: 'added', text: 'one', place: 'line 1' }]),
       rights: [
-        {
-          key: 'one',
-          right: 'transfer',
-          before: ['a.example'],
-          limited: ['b.example'],
-          after: ['a.example'],
-        },
-        {
-          key: 'two',
-          right: 'transfer',
-          before: ['a.example', 'c.example'],
-          limited: [],
-          after: ['a.example'],
-        },
-        { key: 'two', right: 'update', before: ['a.example'], limited: [], after: ['a.example'] },
+        { key: 'one', right: 'transfer', limited: ['b.example'], after: ['a.example'] },
+        { key: 'two', right: 'transfer', before: ['a.example', 'c.example'] },
+        { key: 'two', right: 'update', limited: [] },
       ],
       left_in_configuration: [
         { key: 'one', right: 'transfer', zones: ['b.example'], partial: true },

@@ -9,7 +9,6 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MAX_ENTRIES } from '../../src/domain/actions/bulk-request.ts';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { recordShown } from '../harness/evidence.ts';
-import { hasPublicSuffixList, PUBLIC_SUFFIX_LIST } from '../harness/public-suffix-list.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -18,8 +17,6 @@ import {
   temporaryFolder,
 } from '../harness/service.ts';
 import { allEntries, namesOf, numbered } from '../harness/tlds.ts';
-import { hasProgram } from '../harness/tools.ts';
-import { words } from './run.ts';
 import { serve } from '../harness/connections.ts';
 
 /** The exit code and the output of a command. */
@@ -40,10 +37,6 @@ beforeEach(async () => {
     tlds: [{ name: 'first', description: 'There before' }],
   });
 });
-
-/** Returns how many requests the service has logged that change TLD entries. */
-const countRequests = () =>
-  service.log.filter((line) => /"method":"POST".*"route":"\/v2\/tlds\/bulk"/.test(line)).length;
 
 function start(program: string, argv: readonly string[], url = service.url): ChildProcess {
   const env = cleanEnvironment({ TSIGIL_URL: url, TSIGIL_TOKEN: service.token });
@@ -94,32 +87,6 @@ describe('published lists', () => {
     expect(again.out).toContain(`0 added, ${count} unchanged, 0 updated`);
   });
 
-  test.runIf(hasPublicSuffixList())(
-    'imports the ICANN section of the Public Suffix List, then the whole list',
-    async () => {
-      const icann = await tldImport([PUBLIC_SUFFIX_LIST]);
-      expect(icann).toMatchObject({ status: 0, err: '' });
-      const found = new Set(await names());
-      for (const name of ['com', 'co.uk', 'ck', 'xn--p1ai', 'kawasaki.jp'])
-        expect(found).toContain(name);
-      for (const name of ['github.io', 'www.ck', 'city.kawasaki.jp', '*.ck'])
-        expect(found).not.toContain(name);
-      const all = await tldImport([PUBLIC_SUFFIX_LIST, ...words`--section all --wildcards refuse`]);
-      expect(all.status).toBe(1);
-      expect(all.err).toMatch(/^line \d+: '\*\.ck': a TLD entry cannot express a wildcard$/m);
-      expect(await names()).toContain('github.io');
-    },
-  );
-
-  test('imports 10,000 names in ten requests', async () => {
-    const list = file('many.txt', ...numbered(10_000).map(({ name }) => name));
-    const before = countRequests();
-    const { out } = await tldImport([list]);
-    expect(countRequests() - before).toBe(10);
-    expect(out).toContain('10000 added');
-    expect(await names()).toHaveLength(10_001);
-  });
-
   test('imports a list that is too large for one request, but refuses such a list with --all-or-nothing', async () => {
     const list = file('more.txt', ...numbered(MAX_ENTRIES + 1).map(({ name }) => name));
     const whole = await tldImport([list, '--all-or-nothing']);
@@ -146,16 +113,6 @@ describe('the output of a client', () => {
       0,
       `${read}\n0 added, 1 unchanged, 0 updated, 0 removed, 0 refused\n`,
     ]);
-  });
-
-  test.each(['table', 'value', 'yaml'])('tld list -f %s is refused', async (format) => {
-    const listed = await finish(
-      start(process.execPath, [PROGRAM, 'tld', 'list', '-f', format]),
-      '',
-    );
-    const { status, out } = await tldImport([file('listed', listed.out.trimEnd())]);
-    expect([status, out]).toEqual([1, expect.stringContaining('0 added, 0 unchanged') as string]);
-    expect(await names()).toEqual(['first']);
   });
 });
 
@@ -223,13 +180,6 @@ describe('refused lines', () => {
     const { status, err } = await tldImport(['-', '--all-or-nothing'], 'com\n-x-\nnet\n');
     expect([status, err.match(/^line \d+: '-x-'/gm)]).toEqual([1, ["line 2: '-x-'"]]);
     expect(await names()).toEqual(['first']);
-  });
-
-  test('refused lines are printed with control characters escaped', async () => {
-    const { err } = await tldImport(['-', '--format', 'plain'], '\u001b[2Jx\u009b\n');
-    expect(err).toMatch(/^line 1: '\\u001b\[2Jx/);
-
-    expect(err).not.toMatch(/[\u001b\u009b]/);
   });
 });
 
@@ -327,25 +277,4 @@ describe('interruptions', () => {
     expect(done).toBeGreaterThanOrEqual(2000);
     expect(done).toBeLessThan(10_000);
   });
-
-  test('if the connection fails, the command prints the completed changes', async () => {
-    const child = start(process.execPath, [PROGRAM, 'tld', 'import', '-'], 'http://127.0.0.1:9');
-    const { status, out } = await finish(child, 'com\n');
-    expect([status, out]).toEqual([
-      3,
-      'Read as plain: 1 entries\n0 added, 0 unchanged, 0 updated, 0 removed, 0 refused\n',
-    ]);
-  });
-
-  test.runIf(hasProgram('script', 'bsdutils'))(
-    'shows a progress bar on a terminal, and removes it at the end',
-    async () => {
-      const list = file('many.txt', ...numbered(3000).map(({ name }) => name));
-      const command = `'${process.execPath}' '${PROGRAM}' tld import ${list}`;
-      const { status, out } = await finish(start('script', ['-qec', command, '/dev/null']), '');
-      expect(status).toBe(0);
-      expect(out).toMatch(/\r(?:\u001b\[K)?Importing \[/);
-      expect(out).toMatch(/\r(?:\u001b\[K)?3000 added/);
-    },
-  );
 });
