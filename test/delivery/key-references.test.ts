@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   afterAll,
@@ -128,49 +127,6 @@ describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ bra
     const last = await createKey(service, 'last-key');
     expect((await deliveries(service, last.id)).state).toBe('delivered');
     expect(keysFile()).not.toContain('named-key');
-  });
-
-  nightly(
-    'a process that does not know the secret of the deleted key ends the removal',
-    async () => {
-      const key = await createKey(service, 'forgotten');
-      expect((await deliveries(service, key.id)).state).toBe('delivered');
-      const own = lines.replace('KEY', 'forgotten');
-      await editFile(main, (text) => text + own);
-      const { id } = await shownServer(service);
-      expect((await service.patch(`/v2/nameservers/${id}`, { paused: true })).status).toBe(200);
-      const headers = { 'tsigil-force': 'true' };
-      expect((await service.delete(`/v2/tsigkeys/${key.id}`, headers)).status).toBe(204);
-      await service.close();
-      service = await startTestService(delivering(server), { folder: service.folder });
-      await service.patch(`/v2/nameservers/${id}`, { paused: false });
-      await untilLive(service);
-      expect((await service.get('/v2/deliveries?state=removing')).body).toEqual({ deliveries: [] });
-      expect(await verdictOf(server, key)).not.toBe('good');
-      expect(keysFile()).toContain('# Disabled, because other lines name these keys: forgotten\n');
-      await editFile(main, (text) => text.replace(own, ''));
-    },
-  );
-
-  nightly('204 for a key if the configuration cannot be read', async () => {
-    const key = await createKey(service, 'unread');
-    expect((await deliveries(service, key.id)).state).toBe('delivered');
-    const text = readFileSync(main, 'utf8');
-    writeFileSync(main, `${text}${lines.replace('KEY', 'unread')}`);
-    await reconcile();
-    await expect
-      .poll(() => shownServer(service), { timeout: 120_000 })
-      .toMatchObject({ key_references: [{ key: 'unread' }] });
-    const missing = `"${server.folder}/missing.conf"`;
-    const include = brand.driver === 'bind' ? `include ${missing};` : `include: ${missing}`;
-    writeFileSync(main, `${text}${lines.replace('KEY', 'unread')}${include}\n`);
-    await reconcile();
-    await expect
-      .poll(() => shownServer(service), { timeout: 120_000 })
-      .toMatchObject({ key_references: null });
-    expect((await service.delete(`/v2/tsigkeys/${key.id}`)).status).toBe(204);
-    writeFileSync(main, text);
-    await expect.poll(() => verdictOf(server, key), { timeout: 120_000 }).not.toBe('good');
   });
 
   nightly('a rotation waits with the file and the line until it names the successor', async () => {
@@ -360,57 +316,6 @@ describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
     },
   );
 });
-
-test.runIf(powerdns.isInstalled())(
-  '409 for the removal of an unknown key that a zone of PowerDNS names, and by force it goes',
-  async () => {
-    const server = await startDeliveryServer(powerdns);
-    onTestFinished(() => server.remove());
-    const request = (method: string, path: string, body?: object) =>
-      call(server.folder, server.controlPort, method, path, body);
-    const names = [powerdns.foreign, 'requester', 'unused'];
-    for (const name of names.slice(1)) {
-      const key = randomBytes(32).toString('base64');
-      await request('POST', '/tsigkeys', { name: `${name}.`, algorithm: 'hmac-sha256', key });
-    }
-    await request('PUT', '/zones/a.test.', { master_tsig_key_ids: [`${powerdns.foreign}.`] });
-    await request('PUT', '/zones/b.test.', { slave_tsig_key_ids: ['requester.'] });
-    const service = await startTestService(delivering(server));
-    onTestFinished(() => service.close());
-    await createZones(service);
-    await untilLive(service);
-    const places = [
-      { key: powerdns.foreign, place: 'TSIG-ALLOW-AXFR of a.test' },
-      { key: 'requester', place: 'AXFR-MASTER-TSIG of b.test' },
-    ];
-    const { id } = await shownServer(service);
-    await service.post(`/v2/nameservers/${id}/reconcile`, {});
-    await expect
-      .poll(() => shownServer(service), { timeout: 120_000 })
-      .toMatchObject({ unknown_keys: names.toSorted(), key_references: places });
-    const remove = (name: string) => service.post(`/v2/nameservers/${id}/remove-key`, { name });
-    for (const { key, place } of places) {
-      const refused = await remove(key);
-      expect([refused.status, refused.body.type]).toEqual([409, 'key_is_referenced']);
-      expect(refused.text).toContain(`(${place})`);
-    }
-    // They are not keys of Tsigil, so they do not keep the name server in its pool.
-    const { body: pool } = await service.post('/v2/pools', { name: 'other' });
-    const moved = await service.patch(`/v2/nameservers/${id}`, { pool_id: pool.id });
-    expect(moved.status, moved.text).toBe(200);
-    expect((await remove('unused')).status).toBe(200);
-    const argv = ['nameserver', 'remove-key', 'ns1', powerdns.foreign, '--force'];
-    const removed = await tsigil(temporaryFolder(), service.variables, ...argv);
-    expect([removed.status, removed.err]).toEqual([0, '']);
-    const left = async () =>
-      ((await request('GET', '/tsigkeys')) as { name: string }[]).map(({ name }) => name);
-    await expect
-      .poll(async () => (await left()).filter((name) => !name.includes('tsigil')), {
-        timeout: 120_000,
-      })
-      .toEqual(['requester']);
-  },
-);
 
 test('a member that deletes its zone learns neither the key nor the file from the refusal', async () => {
   const { service, createKey, desired, observe } = await startAgentRequests();

@@ -2,7 +2,6 @@ import { createSocket } from 'node:dgram';
 import { expect, test } from 'vitest';
 import { RIGHTS, type DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { checkRequest } from '../../src/domain/dns/key-check.ts';
-import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { findOpenRights } from '../../src/net/probe.ts';
 import { ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { describeDriver, DRIVER_ID, newKey } from './driver-contract.ts';
@@ -29,7 +28,6 @@ const grantsOf = async ({ folder, controlPort }: DrivenServer) => {
 const REFUSED = 5;
 
 describeDriver(powerdns, (session) => {
-  const definition = DRIVERS.powerdns;
   const soon = () => AbortSignal.timeout(60_000);
 
   test('grants to keys of other programs stay, and removed keys lose their grants', async () => {
@@ -188,18 +186,4 @@ describeDriver(powerdns, (session) => {
       await call(server.folder, server.controlPort, 'DELETE', `/tsigkeys/${raced.name}.`);
     },
   );
-
-  test('the driver adopts an equal key that it created before a crash', async () => {
-    const { server, expectKey } = session();
-    const key = newKey({ rights: ['transfer', 'update'] });
-    await call(server.folder, server.controlPort, 'POST', '/tsigkeys', {
-      name: `${key.name}.`,
-      algorithm: key.algorithm,
-      key: key.secret,
-    });
-    const successor = definition?.create(powerdns.options(server), 'any');
-    const result = await successor?.apply({ zones: ZONES, keys: [key] }, new Set(), soon());
-    expect(result).toEqual({ changed: true, problems: [] });
-    await expectKey(key, true);
-  });
 });

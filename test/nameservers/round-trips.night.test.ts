@@ -172,6 +172,10 @@ const KEYS = Object.keys(ALGORITHMS).map((algorithm): Key => ({
 
 const [bind, knot, , powerdns] = NAME_SERVERS;
 
+/** Returns what nsupdate reads to add a record. */
+const updateOn = (server: NameServer | undefined) =>
+  `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`;
+
 describe.runIf(
   bind?.isInstalled() &&
     hasProgram('dig', 'bind9-dnsutils') &&
@@ -201,10 +205,7 @@ describe.runIf(
 
     test('nsupdate -k FILE changes the zone', () => {
       const file = fileOf('nsupdate.key', exportKey('nsupdate', key).text);
-      const script = fileOf(
-        'nsupdate.txt',
-        `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`,
-      );
+      const script = fileOf('nsupdate.txt', updateOn(server));
       run(folder, 'nsupdate', '-k', file, script);
       expect(run(folder, 'dig', ...at(), '+short', `new.${ZONE}`, 'TXT')).toBe('"new"\n');
     });
@@ -234,29 +235,11 @@ describe.runIf(knot?.isInstalled() && hasProgram('knsupdate', 'knot-dnsutils'))(
     const key = { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET };
     const server = await knot?.start({ allowed: key, others: [] });
     try {
-      const script = fileOf(
-        'knsupdate.txt',
-        `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`,
-      );
-      run(
-        folder,
-        'knsupdate',
-        '-k',
-        fileOf('knsupdate.key', exportKey('knsupdate', key).text),
-        script,
-      );
-      expect(
-        run(
-          folder,
-          'kdig',
-          '@127.0.0.1',
-          '-p',
-          String(server?.port),
-          '+short',
-          `new.${ZONE}`,
-          'TXT',
-        ),
-      ).toBe('"new"\n');
+      const script = fileOf('knsupdate.txt', updateOn(server));
+      const file = fileOf('knsupdate.key', exportKey('knsupdate', key).text);
+      run(folder, 'knsupdate', '-k', file, script);
+      const asked = ['@127.0.0.1', '-p', String(server?.port), '+short', `new.${ZONE}`, 'TXT'];
+      expect(run(folder, 'kdig', ...asked)).toBe('"new"\n');
     } finally {
       await server?.stop();
     }
@@ -296,7 +279,7 @@ describe.runIf(powerdns?.isInstalled() && hasProgram('nsupdate', 'bind9-dnsutils
         }
         const at = ['@127.0.0.1', '-p', String(server?.port)];
         const file = fileOf('powerdns.key', exportKey('nsupdate', key).text);
-        const script = `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`;
+        const script = updateOn(server);
         run(folder, 'nsupdate', '-k', file, fileOf('powerdns.txt', script));
         const transfer = run(folder, 'dig', ...at, '-k', file, ZONE, 'AXFR');
         expect(transfer).toMatch(/^new\.a\.test\.\s.*"new"$/m);

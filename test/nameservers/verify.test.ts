@@ -139,10 +139,6 @@ const SHOWN_BY_DIG: Readonly<Partial<Record<Verdict, string>>> = {
   'unknown key': 'BADKEY',
 };
 
-test('this file has the expected verdicts for every name server', () => {
-  expect(Object.keys(FOUND)).toEqual(NAME_SERVERS.map(({ name }) => name));
-});
-
 for (const { name, isInstalled, start } of NAME_SERVERS) {
   describe.runIf(isInstalled() && dig)(name, () => {
     let server: NameServer;
@@ -152,28 +148,17 @@ for (const { name, isInstalled, start } of NAME_SERVERS) {
     afterAll(() => server.stop());
 
     const judged = (check: Check, which: Case) => {
-      const {
-        key,
-        skew = 0,
-        zone = ZONE,
-      }: { key: Key; skew?: number; zone?: string } = CASES[which];
-      const request: KeyCheck = {
-        key,
-        server: { host: '127.0.0.1', port: server.port },
-        zone,
-        check,
-      };
-      return checkKey(request, () => Date.now() + skew * 1000, TIMEOUTS);
+      const given: { key: Key; skew?: number; zone?: string } = CASES[which];
+      const { key, skew = 0, zone = ZONE } = given;
+      const at = { host: '127.0.0.1', port: server.port };
+      return checkKey({ key, server: at, zone, check }, () => Date.now() + skew * 1000);
     };
 
     test.each(Object.keys(CASES) as Case[])(
       '%s: the verdicts for a query, a transfer and an update are as expected, and agree with dig',
       async (which) => {
-        const {
-          key,
-          skew = 0,
-          zone = ZONE,
-        }: { key: Key; skew?: number; zone?: string } = CASES[which];
+        const given: { key: Key; skew?: number; zone?: string } = CASES[which];
+        const { key, skew = 0, zone = ZONE } = given;
         const verdicts: Verdict[] = [];
         for (const check of CHECKS) {
           const { verdict } = await judged(check, which);

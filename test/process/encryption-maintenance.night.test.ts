@@ -178,13 +178,3 @@ describe('encryption accept', () => {
     expect(body.forged).toEqual([{ collection: 'tokens', id }]);
   });
 });
-
-test('a service keeps its master key if the file is removed, and refuses to rotate the key', async () => {
-  const before = await keys();
-  rmSync(join(folder, 'var/master.key'));
-  const { status, body } = await service.post('/v2/encryption/rotate-master-key', undefined);
-  expect([status, body.message]).toEqual([400, expect.stringContaining('no longer exists')]);
-  expect((await service.get('/v2/encryption')).body.master_keys).toHaveLength(1);
-  await service.post('/v2/encryption/rotate', undefined);
-  expect(await keys()).toEqual(before);
-});

@@ -89,12 +89,6 @@ const untilSealed = (running: ServiceProcess) =>
     { timeout: 120_000, interval: 50 },
   );
 
-/** Returns the checkpoints of a trail, as a collector of logs has them. */
-const checkpointsOf = async (running: ServiceProcess) =>
-  ((await running.get('/v2/audit/batches')).body.batches as { number: number; hash: string }[])
-    .map(({ number, hash }) => `${number} ${hash}\n`)
-    .join('');
-
 beforeAll(async () => {
   prepared = temporaryFolder();
   const running = await start(prepared);
@@ -143,7 +137,6 @@ beforeAll(async () => {
     resource_id: POOL,
   });
   await untilSealed(running);
-  writeFileSync(join(prepared, 'checkpoints'), await checkpointsOf(running));
   await running.stop('SIGKILL');
   expect(existsSync(join(prepared, 'var/tsigil.db-wal'))).toBe(true);
 });
@@ -304,41 +297,6 @@ describe('tsigil restore', () => {
     for (const path of [database(), `${database()}-lock`])
       expect([statSync(path).uid, statSync(path).gid]).toEqual([65_534, 65_534]);
   });
-});
-
-test('audit verify --checkpoints lists the checkpoints that restores took back', async () => {
-  const log = join(folder, 'checkpoints');
-  const verify = (running: ServiceProcess) => {
-    const { status, stdout } = runTsigil(
-      folder,
-      { TSIGIL_URL: running.url, TSIGIL_TOKEN: ADMIN },
-      'audit',
-      'verify',
-      '--checkpoints',
-      log,
-    );
-    return { status, stdout };
-  };
-  for (let restored = 1; restored <= 2; restored += 1) {
-    expect(restore(['backup.db', '--yes']).status).toBe(0);
-    const running = await start(folder);
-    // Batches of the new trail have the numbers of those that the restore took back.
-    for (const name of ['new', 'newer']) {
-      await running.post('/v2/tlds', { name });
-      await untilSealed(running);
-    }
-    const { status, stdout } = verify(running);
-    expect(status, stdout).toBe(0);
-    // Each is listed under the first restore that took back a batch with its number.
-    const listed = [...stdout.matchAll(/^(\d+) checkpoints were rolled back by the restore of/gm)];
-    expect(listed.length).toBeGreaterThanOrEqual(1);
-    expect(listed.length).toBeLessThanOrEqual(restored);
-    appendFileSync(log, await checkpointsOf(running));
-    await running.stop('SIGTERM');
-  }
-  const running = await start(folder);
-  appendFileSync(log, `1 ${'0'.repeat(64)}\n`);
-  expect(verify(running).status).toBe(1);
 });
 
 describe('tsigil restore refuses, and changes nothing,', () => {
