@@ -45,7 +45,7 @@ const repeat = defineAction({
   },
   body: {
     kind: object({
-      numbers: described(unparsedList(integer(0), 1, 3, 'numbers'), 'The numbers.'),
+      numbers: described(unparsedList(integer(0).schema, 1, 3, 'numbers'), 'The numbers.'),
       loud: withDefault(boolean(), true),
       note: optional(integer(1, 9)),
     }),

@@ -150,13 +150,13 @@ function unknownMember(name: string): Problem {
  * not parse the items. The caller parses the items in slices.
  */
 export function unparsedList(
-  item: Kind,
+  items: JsonSchema,
   min: number,
   max: number,
   what: string,
 ): Kind<readonly unknown[]> {
   return {
-    schema: { type: 'array', minItems: min, maxItems: max, items: item.schema },
+    schema: { type: 'array', minItems: min, maxItems: max, items },
     parse(value) {
       if (Array.isArray(value) && value.length >= min && value.length <= max) return { value };
       return {
