@@ -24,12 +24,14 @@ export interface ActionSettings {
   /** The maximum body size in bytes, for actions that do not set a limit. */
   readonly maxBodyBytes: number;
   readonly runLongWork: RunLongWork;
+  /** Runs the actions whose bodies may be larger than those of other requests. */
+  readonly runLargeBody: RunLongWork;
   readonly sendLines: SendLines;
 }
 
 /**
- * Serves actions. An action that reads a body or sets `isLong` runs as long work, in slices.
- * `runLongWork` limits how many such requests run at a time.
+ * Serves actions. An action that reads a body or sets `isLong` runs as long work, in slices. The
+ * settings limit how many such requests run at a time.
  */
 export function addActions(
   app: FastifyInstance,
@@ -48,10 +50,9 @@ export function addActions(
 
 function routeOf(action: Action, settings: ActionSettings): Route {
   const { body, method, right } = action;
+  const runLong = body?.maxBytes === undefined ? settings.runLongWork : settings.runLargeBody;
   const run: Run = (request, work) =>
-    body === undefined && action.isLong !== true
-      ? work(newSlicer())
-      : settings.runLongWork(request, work);
+    body === undefined && action.isLong !== true ? work(newSlicer()) : runLong(request, work);
   const handler: Handler = async (request, reply) => {
     const stream = async ({ run: begin }: ActionLines) => {
       const input = await readRequest(request, action, newSlicer());

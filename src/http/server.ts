@@ -235,7 +235,12 @@ function addAllRoutes(app: FastifyInstance, options: ServerOptions): boolean {
   addMetrics(app, metrics, { store, ping });
   addDocuments(app, { version, guides }, hasConsole);
   for (const type of RESOURCE_TYPES) addCollection(app, type, settings);
-  const actions = { ...options, runLongWork: createLongWork(), sendLines: createLineSender() };
+  const actions = {
+    ...options,
+    runLongWork: createLongWork(2),
+    runLargeBody: createLongWork(1), // each uses up to 50 MB
+    sendLines: createLineSender(),
+  };
   addActions(app, ACTIONS, actions);
   return hasConsole;
 }

@@ -25,7 +25,10 @@ export interface ActionBody<B = unknown> {
   /** The word for the body in errors, as in "Invalid list". */
   readonly what: string;
   readonly examples: Examples<unknown>;
-  /** The maximum size of the body in bytes, if larger than the limit of all requests. */
+  /**
+   * The maximum size of the body in bytes, if larger than the limit of all requests. The service runs
+   * one request with such a limit at a time.
+   */
   readonly maxBytes?: number;
 }
 

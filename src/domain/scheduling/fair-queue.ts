@@ -5,8 +5,8 @@ export interface FairQueueOptions {
   /** The number of slots for all owners together. */
   readonly concurrency: number;
   /**
-   * The maximum number of slots in use by one owner. Must be below `concurrency`, so that one owner
-   * cannot use every slot.
+   * The maximum number of slots in use by one owner. If this is below `concurrency`, one owner cannot
+   * use every slot.
    */
   readonly concurrencyPerOwner: number;
   /** The maximum number of waiting jobs of one owner. The queue rejects further jobs. */

@@ -47,12 +47,6 @@ const WAITING = { maxWaiting: 256, maxWaitingPerOwner: 64 };
  */
 const FLOODED_MS = 50;
 
-/**
- * Each request about many resources uses up to one slice of every turn of the event loop, and up to
- * 50 MB.
- */
-const LONG_WORK = { concurrency: 2, concurrencyPerOwner: 1, ...WAITING };
-
 /** All requests without a token have one share of the unsent responses. */
 const ANONYMOUS = 'anonymous';
 
@@ -294,9 +288,12 @@ export type RunLongWork = <T>(
   work: (slicer: Slicer) => Promise<T>,
 ) => Promise<T>;
 
-/** Runs the work of two requests at a time, in slices, and of one request per caller. */
-export function createLongWork(): RunLongWork {
-  const queue = createFairQueue(LONG_WORK);
+/**
+ * Runs the work of `concurrency` requests at a time, and of one request per caller, because each uses
+ * up to one slice of every turn of the event loop.
+ */
+export function createLongWork(concurrency: number): RunLongWork {
+  const queue = createFairQueue({ concurrency, concurrencyPerOwner: 1, ...WAITING });
   return (request, work) => {
     // Otherwise requests in this queue could use all database connections of the caller.
     request.releaseConnection?.();
