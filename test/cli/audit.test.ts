@@ -11,7 +11,6 @@ import {
 } from '../harness/service.ts';
 import { addRecords, entry, seal, seed, withDatabase } from '../harness/trail.ts';
 import { runInside, type RunOptions } from './session.ts';
-import { words } from './run.ts';
 
 const HOSTILE = 'x\n<109>1 forged|a=b]"\\\u001b[2J\u2028y';
 
@@ -213,29 +212,5 @@ describe('tsigil audit list and export', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect((await run({}, 'export', ...flags)).status).toBe(2);
     expect((await run({}, 'export', ...flags, '--overwrite')).status).toBe(0);
-  });
-
-  const interrupted = (ms: number): RunOptions => ({
-    onInterrupt(stop) {
-      setTimeout(stop, ms);
-      return () => undefined;
-    },
-  });
-  const FOLLOW = words`list --follow --resource-type seeded --after 2026-11-21T00:00:00`;
-
-  test('list --follow prints records from the given time on, and exits with 0 at Ctrl-C', async () => {
-    const { status, out } = await run(interrupted(3000), ...FOLLOW);
-    expect(status).toBe(0);
-    const names = out.split('\n').map((line) => line.split('\t')[3]);
-    expect(names.slice(0, 12)).toEqual(Array.from({ length: 12 }, (_, index) => String(index)));
-    expect(out.split('\n')).toHaveLength(14);
-  });
-
-  test.each([
-    ['--limit', '5'],
-    ['--before', '1h'],
-    ['-f', 'csv'],
-  ])('list --follow exits with 2 for %s %s', async (...flags) => {
-    expect((await run({}, 'list', '--follow', ...flags)).status).toBe(2);
   });
 });

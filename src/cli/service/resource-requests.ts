@@ -1,16 +1,16 @@
-import { isObject, normaliseUuid } from '../../domain/model/field.ts';
+import { isObject, normaliseUuid, type Kind } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { revealRight, secretFields } from '../../domain/model/response.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
-import { call, OTHER_PROGRAM, orIfRefused, type Connection } from './client.ts';
+import { call, callFor, OTHER_PROGRAM, orIfRefused, type Connection } from './client.ts';
 import { CommandError, EXIT, withHint } from '../output/command-error.ts';
 
 export type Item = Readonly<Record<string, unknown>>;
 
-type Query = readonly (readonly [name: string, value: string])[];
+export type Query = readonly (readonly [name: string, value: string])[];
 
 /** Returns the path with these query parameters. */
-function pathWith(path: string, parameters: Query): string {
+export function pathWith(path: string, parameters: Query): string {
   const query = new URLSearchParams();
   for (const [name, value] of parameters) query.append(name, value);
   return query.size === 0 ? path : `${path}?${query.toString()}`;
@@ -19,24 +19,39 @@ function pathWith(path: string, parameters: Query): string {
 /** Returns the first `limit` resources of a list with these query parameters, of all its pages. */
 export async function listItems(
   connection: Connection,
-  type: ResourceType,
+  { collection }: ResourceType,
   parameters: Query,
   limit = Infinity,
 ): Promise<Item[]> {
   const paging: Query = limit < MAX_LIMIT ? [['limit', String(limit)]] : [];
   const items: Item[] = [];
-  let next: string | undefined = pathWith(`/v2/${type.collection}`, [...parameters, ...paging]);
-  while (next !== undefined && items.length < limit) {
-    const page = await call(connection, 'GET', next);
-    items.push(...itemsOf(page, type.collection));
-    next = nextPath(page, next, connection.url);
+  const path = `/v2/${collection}`;
+  for await (const page of pagesOf(PAGE, connection, path, [...parameters, ...paging])) {
+    const listed = page[collection];
+    if (Array.isArray(listed)) items.push(...listed.filter(isObject));
+    if (items.length >= limit) break;
   }
   return items.slice(0, limit);
 }
 
-export function itemsOf(page: Item, collection: string): Item[] {
-  const items = page[collection];
-  return Array.isArray(items) ? items.filter(isObject) : [];
+const PAGE: Kind<Item> = {
+  schema: { type: 'object' },
+  parse: (value) => ({ value: value as Item }),
+};
+
+/** Yields the pages of a list with these query parameters. */
+export async function* pagesOf<T extends { readonly links?: unknown }>(
+  page: Kind<T>,
+  connection: Connection,
+  path: string,
+  parameters: Query,
+): AsyncGenerator<T> {
+  let next: string | undefined = pathWith(path, parameters);
+  while (next !== undefined) {
+    const read: T = await callFor(page, connection, 'GET', next);
+    yield read;
+    next = nextPath(read, next, connection.url);
+  }
 }
 
 /** Returns the texts of a member or flag with a list; none if it has no value. */
@@ -48,8 +63,12 @@ export function listIn(value: unknown): string[] {
  * Returns the path of the page after `page`, which the service returned for `path`, or undefined
  * after the last page. Throws `CommandError` if the link to the next page is not usable.
  */
-export function nextPath(page: Item, path: string, url: string): string | undefined {
-  const link = isObject(page.links) ? page.links.next : undefined;
+function nextPath(
+  { links }: { readonly links?: unknown },
+  path: string,
+  url: string,
+): string | undefined {
+  const link = isObject(links) ? links.next : undefined;
   if (link === undefined || link === null) return undefined;
   const [collection = ''] = path.split('?');
   const next =

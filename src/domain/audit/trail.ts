@@ -40,14 +40,6 @@ export interface Position {
   readonly unsealed?: boolean;
 }
 
-/** The position before all records. */
-export const START: Position = { batch: 0, seq: 0 };
-
-/** Returns whether a position is before another one in the order of the trail. */
-export function isBefore(one: Position, other: Position): boolean {
-  return one.batch < other.batch || (one.batch === other.batch && one.seq < other.seq);
-}
-
 export interface RecordQuery {
   readonly filters: RecordFilters;
   /**

@@ -1,29 +1,22 @@
 import { ENTRY_COLUMNS, type AuditRecord } from '../../../domain/audit/record.ts';
 import { isObject } from '../../../domain/model/field.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
+import { RECORD_PAGE } from '../../../domain/operations/audit-responses.ts';
 import { GRANT_RIGHT } from '../../../domain/resources/limits.ts';
 import { defineCommand } from '../../flags/command.ts';
 import { parsed, toggle } from '../../flags/flag.ts';
 import { readLimit } from '../../flags/flags.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
-import { plainCell, printList, type OutputFlags } from '../../output/output.ts';
-import { plainText } from '../../output/plain-text.ts';
+import { printList } from '../../output/output.ts';
 import type { Connection } from '../../service/client.ts';
+import { pagesOf, type Query } from '../../service/resource-requests.ts';
 import { auditExport } from './audit-export.ts';
 import { RECORD_FLAGS, recordParameters } from './audit-flags.ts';
-import { followRecords } from './audit-follow.ts';
-import { getRecords, type Parameters } from './audit-requests.ts';
 import { auditVerify } from './audit-verify.ts';
 
 const SUMMARY_COLUMNS = ['time', 'actor', 'action', 'resource', 'outcome', 'changes'] as const;
 
 const COLUMNS = ['seq', 'batch', ...ENTRY_COLUMNS];
 const DEFAULT_COUNT = 100;
-
-interface ListFlags extends OutputFlags {
-  readonly limit?: number;
-  readonly before?: string;
-}
 
 const auditList = defineCommand({
   name: 'list',
@@ -36,9 +29,6 @@ const auditList = defineCommand({
       readLimit,
     ),
     long: toggle('list all columns, including ids and changes'),
-    follow: toggle(
-      'print new records until Ctrl-C, about 1 s after each change, the oldest first; with --after, older records first',
-    ),
     ...RECORD_FLAGS,
   },
   columns: [...SUMMARY_COLUMNS, ...COLUMNS],
@@ -48,18 +38,10 @@ const auditList = defineCommand({
     'tsigil audit list --key transfer-key  # list what happened to a key',
     'tsigil audit list --actor ci  # list what a token did',
     'tsigil audit list --outcome denied -f json  # list refused requests',
-    'tsigil audit list --follow --after 1h -f json  # print the records of the last hour, then new records, as JSON lines',
   ],
   async run({ connect, flags, terminal }) {
     const { limit = DEFAULT_COUNT, long = false, format } = flags;
     const wanted = recordParameters(flags, terminal.now());
-    if (flags.follow === true) {
-      assertFollowable(flags);
-      const print = (record: AuditRecord) =>
-        void terminal.out.write(`${lineOf(record, long, flags)}\n`);
-      await followRecords(await connect(), wanted, print, terminal);
-      return;
-    }
     const records = await newestRecords(await connect(), wanted, limit);
     const isTable = (format === undefined || format === 'table') && !long;
     const rows = records.map((record) => ({ ...record, ...summaryOf(record) }));
@@ -81,47 +63,19 @@ export const AUDIT = {
 
 async function newestRecords(
   connection: Connection,
-  wanted: Parameters,
+  wanted: Query,
   limit: number,
 ): Promise<AuditRecord[]> {
+  const parameters = [...wanted, ['limit', String(Math.min(limit, MAX_LIMIT))] as const];
   const records: AuditRecord[] = [];
-  for (let marker: string | undefined = ''; marker !== undefined && records.length < limit;) {
-    const page = await getRecords(connection, [
-      ...wanted,
-      ['limit', String(Math.min(limit - records.length, MAX_LIMIT))],
-      ...(marker === '' ? [] : [['marker', marker] as const]),
-    ]);
+  for await (const page of pagesOf(RECORD_PAGE, connection, '/v2/audit', parameters)) {
     records.push(...page.records);
-    marker = page.next;
+    if (records.length >= limit) break;
   }
-  return records.toSorted((one, other) => {
+  return records.slice(0, limit).toSorted((one, other) => {
     if (one.at === other.at) return one.seq - other.seq;
     return one.at < other.at ? -1 : 1;
   });
-}
-
-/** Throws `CommandError` for flags that make no sense for a list without an end. */
-function assertFollowable({ limit, before, format }: ListFlags): void {
-  if (limit !== undefined || before !== undefined)
-    throw new CommandError(
-      EXIT.usage,
-      `--follow and ${limit === undefined ? '--before' : '--limit'} exclude each other`,
-      'Use --after to print older records first.',
-    );
-  if (format !== undefined && format !== 'json' && format !== 'value')
-    throw new CommandError(
-      EXIT.usage,
-      `--follow cannot print the format '${format}'`,
-      'Use -f json for JSON lines, -f value for values, or no -f for columns separated by tabs.',
-    );
-}
-
-function lineOf(record: AuditRecord, long: boolean, { format, column }: OutputFlags): string {
-  const row: Readonly<Record<string, unknown>> = { ...record, ...summaryOf(record) };
-  const columns = column ?? (long || format !== undefined ? COLUMNS : SUMMARY_COLUMNS);
-  if (format === 'json')
-    return plainText(JSON.stringify(Object.fromEntries(columns.map((name) => [name, row[name]]))));
-  return columns.map((name) => plainCell(row[name])).join(format === 'value' ? ' ' : '\t');
 }
 
 function summaryOf(

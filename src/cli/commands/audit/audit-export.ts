@@ -4,8 +4,8 @@ import { text, toggle } from '../../flags/flag.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { createFile } from '../../output/save-file.ts';
 import { callForLines } from '../../service/client.ts';
+import { pathWith } from '../../service/resource-requests.ts';
 import { RECORD_FLAGS, recordParameters } from './audit-flags.ts';
-import { pathOf } from './audit-requests.ts';
 
 export const auditExport = defineCommand({
   name: 'export',
@@ -23,7 +23,7 @@ export const auditExport = defineCommand({
   ],
   async run({ connect, flags, terminal }) {
     const { output = '-', overwrite = false } = flags;
-    const path = pathOf('/v2/audit', recordParameters(flags, terminal.now()));
+    const path = pathWith('/v2/audit', recordParameters(flags, terminal.now()));
     const parts = callForLines(RECORD, await connect(), path);
     const textOf = (records: readonly object[]) =>
       records.map((record) => `${plainText(JSON.stringify(record))}\n`).join('');

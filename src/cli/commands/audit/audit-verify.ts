@@ -2,15 +2,15 @@ import { TRAIL_EVENTS, type TrailEvent } from '../../../domain/audit/chain.ts';
 import type { TrailProblem, TrailVerification } from '../../../domain/audit/trail.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
 import { firstOf } from '../../../domain/text/first-of.ts';
-import { VERIFICATION } from '../../../domain/operations/audit-responses.ts';
+import { BATCH_PAGE, VERIFICATION } from '../../../domain/operations/audit-responses.ts';
 import { defineCommand } from '../../flags/command.ts';
 import { text } from '../../flags/flag.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { startProgress } from '../../output/progress.ts';
 import type { Terminal } from '../../output/terminal.ts';
-import { callForLines, type Connection } from '../../service/client.ts';
-import { getBatches, getLastBatch } from './audit-requests.ts';
+import { callFor, callForLines, type Connection } from '../../service/client.ts';
+import { pagesOf } from '../../service/resource-requests.ts';
 import { readCheckpoints, type Checkpoints } from './checkpoints.ts';
 
 type Verified = Required<TrailVerification>;
@@ -21,6 +21,8 @@ interface Compared {
   /** The checkpoints that a restore took back, by the restore. */
   readonly rolledBack: ReadonlyMap<TrailEvent, number>;
 }
+
+const BATCHES_PATH = '/v2/audit/batches';
 
 const MAX_PRINTED = 20;
 
@@ -51,8 +53,10 @@ export const auditVerify = defineCommand({
 /** Verifies the whole trail: one stream with a line for each part. */
 async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verified> {
   // Only the progress bar needs the number, and a damaged batch must not prevent the verification.
-  const last = await getLastBatch(connection).catch(() => undefined);
-  const total = last?.number ?? 0;
+  const total = await callFor(BATCH_PAGE, connection, 'GET', `${BATCHES_PATH}?limit=1`).then(
+    ({ batches: [last] }) => last?.number ?? 0,
+    () => 0,
+  );
   const progress = startProgress(terminal.err, 'Verifying', total, terminal.now);
   const sum = { batches: 0, records: 0, purged: 0, without_mac: 0, unchecked: 0 };
   const problems: TrailProblem[] = [];
@@ -105,18 +109,14 @@ async function compareCheckpoints(
       });
   };
   const left = new Map(checkpoints);
-  for (let marker: string | undefined = ''; marker !== undefined && left.size > 0;) {
-    const page = await getBatches(connection, [
-      ['sort_dir', 'asc'],
-      ['limit', String(MAX_LIMIT)],
-      ...(marker === '' ? [] : [['marker', marker] as const]),
-    ]);
-    for (const { number, hash } of page.batches) {
+  const all = [['sort_dir', 'asc'] as const, ['limit', String(MAX_LIMIT)] as const];
+  for await (const { batches } of pagesOf(BATCH_PAGE, connection, BATCHES_PATH, all)) {
+    for (const { number, hash } of batches) {
       const hashes = left.get(number);
       left.delete(number);
       if (hashes !== undefined) compare(number, hashes, hash);
     }
-    marker = page.next;
+    if (left.size === 0) break;
   }
   for (const [number, hashes] of left) compare(number, hashes, undefined);
   const rolled = [...rolledBack.values()].reduce((sum, count) => sum + count, 0);
