@@ -4,6 +4,8 @@ import { create, SECRET, TSIGKEYS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
+const HEADER = 'name\tserver\tcheck\tverdict\treason\n';
+
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
@@ -25,22 +27,32 @@ describe.runIf(bind?.isInstalled())('against a name server', () => {
   });
 
   test.each([
-    [[], 'good: the server accepts the key and signed its response with it\n'],
+    [[], 'query', 'the server accepts the key and signed its response with it'],
     [
       ['--transfer'],
-      `good: the server sent the zone (${ZONE_RECORDS} records), signed with the key\n`,
+      'transfer',
+      `the server sent the zone (${ZONE_RECORDS} records), signed with the key`,
     ],
-    [['--update'], 'good: the server accepts the key and signed its response with it\n'],
-  ])('exits with 0 for a key that the server accepts, with the flags %j', async (flags, out) => {
-    expect(await verify('Allowed.', ...at, ...flags)).toEqual({ status: 0, out, err: '' });
-  });
+    [['--update'], 'update', 'the server accepts the key and signed its response with it'],
+  ])(
+    'exits with 0 for a key that the server accepts, with the flags %j',
+    async (flags, check, reason) => {
+      const row = `Allowed.\t127.0.0.1:${server?.port}\t${check}\tgood\t${reason}\n`;
+      expect(await verify('Allowed.', ...at, ...flags)).toEqual({
+        status: 0,
+        out: `${HEADER}${row}1 good\n`,
+        err: '',
+      });
+    },
+  );
 
   test('exits with 1 for a key that the server refuses, and prints a remedy', async () => {
     const { status, out, err } = await verify('unknown', ...at);
-    expect([status, out]).toEqual([1, '']);
-    expect(err).toMatch(
-      /^tsigil: unknown key: the server does not know the key \(BADKEY\)\nLoad the key into the server\./,
-    );
+    expect([status, out]).toEqual([
+      1,
+      expect.stringContaining('\tunknown key\tthe server does not know the key (BADKEY)\n'),
+    ]);
+    expect(err).toMatch(/^tsigil: 1 of 1 checks failed\nLoad the key into the server\./);
   });
 });
 
@@ -170,12 +182,11 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
   });
 
   test('--all lists only the failures and ends with the number of good checks; --long lists all', async () => {
-    const header = 'name\tserver\tcheck\tverdict\treason\n';
     const failed = 'missing\tns2\tquery\tunknown key\tthe server does not know the key (BADKEY)\n';
     const short = await run('--all');
     expect([short.status, short.out]).toEqual([
       1,
-      `${header}${failed}3 keys on 2 servers: 2 good\n`,
+      `${HEADER}${failed}3 keys on 2 servers: 2 good\n`,
     ]);
     const { out } = await run('--all', '--long');
     expect(out.split('\n').map((line) => line.split('\t')[0])).toEqual([
@@ -212,8 +223,17 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
 test('exits with 3 without a response', async () => {
   // Nothing listens on port 1, because the system never assigns port 1 to a listener on port 0.
   const { status, out, err } = await verify('Allowed.', '--server', '127.0.0.1:1', '--zone', ZONE);
-  expect([status, out]).toEqual([3, '']);
-  expect(err).toContain('no response: nothing listens at the address');
+  expect([status, out]).toEqual([
+    3,
+    expect.stringContaining('\tno response\tnothing listens at the address\n'),
+  ]);
+  expect(err).toContain('Check the address and the port');
+});
+
+test('exits with 1 and sends nothing for a key without a zone', async () => {
+  const { status, out, err } = await verify('Allowed.', '--server', '127.0.0.1');
+  expect([status, out]).toEqual([1, expect.stringContaining('no zone in which to test the key')]);
+  expect(err).toContain('Set --zone.');
 });
 
 test.each([
@@ -222,7 +242,6 @@ test.each([
     ['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '-c', 'secret'],
     "Unknown column 'secret'",
   ],
-  [['Allowed.', '--server', '127.0.0.1'], 'no zone in which to test the key'],
   [['Allowed.', '--server', '127.0.0.1:0', '--zone', ZONE], 'host:port'],
   [
     ['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '--transfer', '--update'],

@@ -8,7 +8,6 @@ import { diagnoseKey } from '../../../net/probe.ts';
 import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
 import { assertOneSelection, selectKeys } from '../../service/key-requests.ts';
 import { collectServer, readZone } from '../../flags/name-servers.ts';
-import { plainText } from '../../output/plain-text.ts';
 import { printList, type OutputFlags } from '../../output/output.ts';
 import { coloured, marked, textStyleOf, type Terminal } from '../../output/terminal.ts';
 import { writeLine } from '../../output/write-line.ts';
@@ -77,8 +76,7 @@ export const keyVerify = defineCommand({
     const connection = await connect();
     const keys = await selectKeys(connection, idsOrNames, flags, 'verified');
     const targets = await findTargets(connection, keys, flags.server, flags.zone);
-    const [target] = targets;
-    if (target === undefined)
+    if (targets.length === 0)
       throw new CommandError(
         EXIT.refused,
         'Nothing was verified: the service has no name server for these keys',
@@ -91,49 +89,30 @@ export const keyVerify = defineCommand({
         terminal.err,
         `Not verified, because the service has no name server for these keys: ${others.join(', ')}`,
       );
-    const isSingle = idsOrNames.length === 1 && flags.server?.length === 1;
-    if (isSingle && !flags.format && !flags.column) await verifyOne(target, flags, terminal);
-    else await verifyAll(targets, flags, idsOrNames.length > 0, terminal);
+    const rows = await verifyAll(targets, checkOf(flags), terminal.now);
+    report(rows, flags, idsOrNames.length > 0, terminal);
   },
 });
 
-/** Verifies one key against one server. Throws `CommandError` unless the server accepts it. */
-async function verifyOne(target: Target, flags: VerifyFlags, terminal: Terminal): Promise<void> {
-  const { key, server, zone } = target;
-  const problems = keyProblems(key);
-  if (problems.length > 0)
-    throw new CommandError(EXIT.refused, `No name server can use the key: ${problems.join('; ')}`);
-  if (zone === undefined) throw new CommandError(EXIT.usage, `${NO_ZONE}. ${SET_ZONE}`);
-  const { verdict, reason, hint } = await diagnoseKey(
-    key,
-    checkOf(flags),
-    { server, zone, ports: testPorts(key, terminal.now()) },
-    terminal.now,
-  );
-  const text = plainText(`${verdict}: ${reason}`);
-  if (verdict !== 'good')
-    throw new CommandError(verdict === 'no response' ? EXIT.unreachable : EXIT.refused, text, hint);
-  terminal.out.write(`${text}\n`);
+function verifyAll(targets: readonly Target[], check: Check, now: () => number): Promise<Row[]> {
+  return mapConcurrently(targets, CONCURRENCY, async (target) => {
+    const { key, server, zone = null } = target;
+    const { verdict, reason, hint = null } = await rowResult(target, check, now);
+    return { name: key.name, server: server.text, zone, check, verdict, reason, hint };
+  });
 }
 
 /**
- * Verifies keys against servers. Prints a row for each check, or with `isNamed` false and without
- * `--long`, a table of the checks that failed; a table ends with the number of good checks. Throws
- * `CommandError` if a check fails.
+ * Prints a row for each check, or with `isNamed` false and without `--long`, a table of the checks
+ * that failed; a table ends with the number of good checks. Throws `CommandError` if a check failed,
+ * with the remedies that a table lacks.
  */
-async function verifyAll(
-  targets: readonly Target[],
+function report(
+  rows: readonly Row[],
   flags: VerifyFlags,
   isNamed: boolean,
   terminal: Terminal,
-): Promise<void> {
-  const check = checkOf(flags);
-  const rows = await mapConcurrently(targets, CONCURRENCY, async (target): Promise<Row> => {
-    const { key, server, zone = null } = target;
-    const { verdict, reason, hint } = await rowResult(target, check, terminal.now);
-    const tested = { name: key.name, server: server.text, zone, check };
-    return { ...tested, verdict, reason, hint: hint ?? null };
-  });
+): void {
   const failed = rows.filter(({ verdict }) => verdict !== 'good');
   const isTable = flags.format === undefined || flags.format === 'table';
   const style = textStyleOf(terminal.out, terminal.environment);
@@ -145,16 +124,22 @@ async function verifyAll(
   );
   if (!isTable || shown.length > 0)
     printList(terminal, shown, isTable ? SHORT_COLUMNS : COLUMNS, flags);
-  if (isTable) {
-    const [keys, servers] = [targets.map(({ key }) => key), rows.map(({ server }) => server)].map(
-      (each) => new Set<unknown>(each).size,
+  if (isTable && failed.length < rows.length) {
+    const [keys, servers] = (['name', 'server'] as const).map(
+      (column) => new Set(rows.map((row) => row[column])).size,
     );
-    const scope = servers === 1 ? '' : `${keys} keys on ${servers} servers: `;
+    const scope =
+      servers === 1 ? '' : `${keys} ${keys === 1 ? 'key' : 'keys'} on ${servers} servers: `;
     const line = marked(`${scope}${rows.length - failed.length} good`, 'good', style);
     terminal.out.write(`${coloured(line, line, style)}\n`);
   }
-  if (failed.length > 0)
-    throw new CommandError(EXIT.refused, `${failed.length} of ${rows.length} checks failed`);
+  if (failed.length === 0) return;
+  const hints = new Set(failed.flatMap(({ hint }) => (hint === null ? [] : [hint])));
+  throw new CommandError(
+    failed.every(({ verdict }) => verdict === 'no response') ? EXIT.unreachable : EXIT.refused,
+    `${failed.length} of ${rows.length} checks failed`,
+    isTable ? [...hints].join('\n') : undefined,
+  );
 }
 
 /** Returns the result of a check. Returns a verdict for an invalid key or a missing zone too. */
