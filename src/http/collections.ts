@@ -22,13 +22,7 @@ import { connectionSignal } from './admission/admission.ts';
 import { entityTag, expectedRevisions, isKnown, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, isForced, signedIn } from './request/guard.ts';
-import {
-  CALLER_ID_HEADER,
-  HIDE_COUNTS,
-  headerText,
-  isSet,
-  parametersOf,
-} from './request/context.ts';
+import { HIDE_COUNTS, isSet, parametersOf } from './request/context.ts';
 import { countFitting, isLonger } from './long-responses.ts';
 import type { ResourceWriter } from './resource-json.ts';
 import { addRoutes, OPERATION_ROUTES, pathId, type Handler } from './request/routes.ts';
@@ -160,7 +154,6 @@ function listOf({ type, whole, writerFor, recordSecrets, urlOf }: Collection): H
         return connectionSignal(request.raw.socket);
       },
     });
-    if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
     const base = urlOf(request);
     const self = withParameters(base, parameters);
     const pageOf = (items: string, shown: number) => {
@@ -200,7 +193,6 @@ function readingIn({
     const { dependencies } = request.settings;
     const caller = signedIn(request);
     const resource = await getResource(dependencies, type, caller, idOf(type, request));
-    if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
     const writer = writerFor(request);
     const text = hasVariants ? writer.write(resource, urlOf(request)) : '';
     const tag = tagOf(resource, writer, text);

@@ -66,18 +66,6 @@ describe('creation', () => {
     });
     expect(service.log.join('')).not.toContain(token);
   });
-
-  test('responses for /v2/tokens have the id of the caller in X-Tsigil-Caller-Id, and other responses do not', async () => {
-    const { id, token } = await make();
-    const caller = service.with(token as string);
-    const header = async (client: typeof caller, path: string) =>
-      (await client.get(path)).headers.get('x-tsigil-caller-id');
-    expect(await header(caller, '/v2/tokens')).toBe(id);
-    expect(await header(caller, `/v2/tokens/${id}`)).toBe(id);
-    expect(await header(service, '/v2/tokens')).toBe('configured');
-    expect(await header(caller, '/v2/tlds')).toBeNull();
-    expect(await header(caller, `/v2/tokens/${UNKNOWN_ID}`)).toBeNull();
-  });
 });
 
 describe('the other operations', () => {

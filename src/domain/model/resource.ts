@@ -241,11 +241,6 @@ export interface ResourceType<F extends Fields = Fields> {
     Record<string, Pick<Field, 'schema' | 'parse' | 'description' | 'example'>>
   >;
   /**
-   * Whether responses with these resources have the caller's id in a header. A client can then find
-   * its own token in a list.
-   */
-  readonly identifiesCaller?: boolean;
-  /**
    * Set if a resource is a credential: who knows what `proof` stands for may sign in with it. Each row
    * carries a MAC over the id and every field except `unsigned`, so that a row that another program
    * wrote or changed proves nothing. In such a row, the store returns an empty `proof`.

@@ -7,6 +7,7 @@ import { normaliseUuid } from '../model/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
 import { isLive, showLive } from './live-status.ts';
 import { may, requireRight, type Policy } from '../resources/policy.ts';
+import { token } from '../resources/token.ts';
 import type { Page, Reader, Store } from '../model/ports.ts';
 import { type PageQuery, type ComputedCondition, keyed, uniqueFormOf } from '../model/query.ts';
 import {
@@ -246,7 +247,7 @@ export async function deleteResource(
       return changes.remove(type, resource);
     });
   } catch (error) {
-    if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
+    if (type.collection !== token.collection || !isUnavailable(error)) throw error;
     // The transaction may have failed before it applied the rules. If the database cannot be read
     // either, this process revokes the token without applying the rules.
     try {

@@ -158,7 +158,6 @@ export const token = defineResource({
       example: 'tsigil_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
     },
   },
-  identifiesCaller: true,
   credential: { proof: 'hash', unsigned: ['last_used_at'] },
   refusals: { create: ['invalid_operation'], delete: ['last_administrator'] },
 });

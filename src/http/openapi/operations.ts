@@ -2,7 +2,7 @@ import type { Action, ActionLines } from '../../domain/actions/action.ts';
 import type { ErrorCode } from '../../domain/model/errors.ts';
 import type { Operation, ResourceType } from '../../domain/model/resource.ts';
 import { secretFields } from '../../domain/model/response.ts';
-import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
+import { WARNING_HEADER } from '../request/context.ts';
 import { LINES_TYPE, mediaTypeOf } from '../request/errors.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';
 import type {
@@ -212,12 +212,11 @@ function success(
 const NOT_MODIFIED: Responses = { 304: responseReference(304) };
 
 function successes(type: ResourceType, operation: Operation): Responses {
-  const { statuses, pending, identifiesCaller, warnings } = type;
+  const { statuses, pending, warnings } = type;
   const { status, response } = NOTES[operation];
   const isOneOf = (...operations: Operation[]) => operations.includes(operation);
   const names = [
     ...(operation === 'create' ? ['Location'] : []),
-    ...(identifiesCaller === true && isOneOf('list', 'get') ? [CALLER_ID_HEADER] : []),
     ...(warnings !== undefined && isOneOf('create', 'update') ? [WARNING_HEADER] : []),
   ];
   const tagged = isOneOf('get', 'update') ? ['ETag', ...names] : names;

@@ -3,7 +3,7 @@ import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import { ERRORS, typeOf, type ErrorCode } from '../../domain/model/errors.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
-import { CALLER_ID_HEADER, REQUEST_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
+import { REQUEST_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import type { Content, Examples, HeaderObject, OrReference, ResponseObject } from './document.ts';
 import { ETAG } from './parameters.ts';
 import { EXAMPLE_REQUEST_ID, schemaReference } from './schemas.ts';
@@ -44,10 +44,6 @@ export const HEADERS: Readonly<Record<string, HeaderObject>> = {
   'WWW-Authenticate': header(
     'How to authenticate (RFC 6750). Contains `error="insufficient_scope"` if the token is valid.',
     'Bearer',
-  ),
-  [CALLER_ID_HEADER]: header(
-    'The id of the token that the caller uses. For a caller without a token resource, the id of the caller.',
-    EXAMPLE_ID,
   ),
   [WARNING_HEADER]: header(
     'Warnings about the resource, as a list of strings (RFC 9651 section 3.1). Absent if there are no warnings.',

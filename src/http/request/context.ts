@@ -67,14 +67,6 @@ export const CONTEXT_OPTIONS: readonly ContextOption[] = [
 /** The header with the request id. Clients of OpenStack log the header with this name. */
 export const REQUEST_ID_HEADER = 'X-Openstack-Request-Id';
 
-/** The header with the caller's id, in responses about resources with `identifiesCaller`. */
-export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
-
-/** Returns a percent-encoded id, because ids from an identity service may contain any character. */
-export function headerText(id: string): string {
-  return encodeURIComponent(id.toWellFormed());
-}
-
 /** The header with the warnings about a resource that a request created or changed. */
 export const WARNING_HEADER = 'Tsigil-Warning';
 
