@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hashToken } from '../../src/domain/resources/token-hash.ts';
-import { expectError, UNKNOWN_ID } from '../harness/samples.ts';
+import { expectError } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { sendRequest } from '../harness/wire.ts';
 

@@ -1,31 +1,23 @@
 import { InvalidArgumentError } from 'commander';
-import type { Connection } from '../service/client.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { defineCommand } from '../flags/command.ts';
-import { choice, defaulting, parsed, toggle } from '../flags/flag.ts';
-import { createReport, quote, type Report } from '../output/import-report.ts';
-import { startProgress } from '../output/progress.ts';
-import { readText } from '../service/input.ts';
-import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import {
-  assertOneRequest,
-  entryBatches,
-  sendEntries,
-  type BulkFlags,
-} from '../imports/tld-bulk.ts';
+  BULK_RESPONSE,
+  MAX_ENTRIES,
+  MAX_LIST_BYTES,
+  type BulkResponse,
+} from '../../domain/actions/bulk-request.ts';
+import { refusedEntries, type ListEntry, type TldList } from '../../domain/tld-lists/list.ts';
 import { SECTIONS, WILDCARD_CHOICES } from '../../domain/tld-lists/public-suffix.ts';
 import { detectFormat, LIST_FORMATS, readTldList } from '../../domain/tld-lists/read-list.ts';
-import type { TldList } from '../../domain/tld-lists/list.ts';
+import { defineCommand } from '../flags/command.ts';
+import { choice, defaulting, parsed, toggle } from '../flags/flag.ts';
+import { jsonBytes } from '../imports/request-size.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
+import { createReport, quote, type Report } from '../output/import-report.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { callFor, type Connection } from '../service/client.ts';
+import { readText } from '../service/input.ts';
 
 const COUNTED = ['added', 'unchanged', 'updated', 'removed', 'refused'] as const;
-
-interface Import {
-  readonly connection: Connection;
-  readonly list: TldList;
-  readonly flags: { readonly dryRun?: true; readonly replace?: true; readonly allOrNothing?: true };
-  readonly terminal: Terminal;
-  confirm(question: string): Promise<void>;
-}
 
 export const tldImport = defineCommand({
   name: 'import',
@@ -72,124 +64,124 @@ export const tldImport = defineCommand({
     const header = list.hasHeader === true ? ' with a header' : '';
     terminal.out.write(`Read as ${format}${header}: ${countOf(list)} entries${more}\n`);
     if (countOf(list) === 0) throw new CommandError(EXIT.refused, `'${file}' contains no entries`);
-    const work = { connection: await connect(), list, flags, terminal, confirm };
-    await (flags.replace === true || flags.allOrNothing === true
-      ? importTogether(work)
-      : importEach(work));
+    assertOneRequest(list.entries);
+    const connection = await connect();
+    const { dryRun = false, replace = false } = flags;
+    const isWhole = replace || flags.allOrNothing === true;
+    const send = async (isDry: boolean) => {
+      const report = startReport(list);
+      // The service then finds what else it would refuse.
+      const isRefused = isWhole && list.refused.length > 0;
+      const request = { isWhole, dryRun: isDry || isRefused, replace: replace && !isRefused };
+      await sendEntries(connection, list.entries, request, report);
+      if (isWhole) assertNoneRefused(list, report, ', so nothing was changed', terminal);
+      return report;
+    };
+    if (replace && !dryRun) {
+      const planned = await send(true);
+      terminal.out.write(planned.changes());
+      if (planned.changes() !== '') await confirm(`${planned.summary(COUNTED)}. Continue?`);
+    }
+    const report = await send(dryRun);
+    if (dryRun) terminal.out.write(report.changes());
+    terminal.out.write(`${dryRun ? 'Would be: ' : ''}${report.summary(COUNTED)}\n`);
+    assertNoneRefused(list, report, otherEntries(report, dryRun), terminal);
   },
 });
 
-/** Imports the valid entries of a list in batches, and reports the invalid entries. */
-async function importEach({ connection, list, flags, terminal }: Import): Promise<void> {
-  const dryRun = flags.dryRun === true;
-  const report = startReport(list);
-  const { signal, release } = catchInterrupt(terminal);
-  const progress = startProgress(
-    terminal.err,
-    dryRun ? 'Comparing' : 'Importing',
-    list.entries.length,
-    terminal.now,
+/** Throws `CommandError` if the entries do not fit in one request. */
+function assertOneRequest(entries: readonly ListEntry[]): void {
+  const bytes = entries.reduce((sum, entry) => sum + jsonBytes(bodyOf(entry)), 1000);
+  if (entries.length <= MAX_ENTRIES && bytes <= MAX_LIST_BYTES) return;
+  throw new CommandError(
+    EXIT.refused,
+    `The list is too large: ${entries.length} entries, ${bytes} bytes. The limit is ${MAX_ENTRIES} entries, ${MAX_LIST_BYTES} bytes.`,
+    'Import the list in parts.',
   );
-  let done = 0;
-  try {
-    for (const batch of entryBatches(list.entries)) {
-      if (signal.aborted) break;
-      await sendEntries(connection, batch, { dryRun }, report);
-      done += batch.length;
-      progress.advance(batch.length);
+}
+
+/** A request to import entries. */
+interface Bulk {
+  /** Whether nothing changes if an entry is refused. */
+  readonly isWhole: boolean;
+  readonly dryRun: boolean;
+  readonly replace: boolean;
+}
+
+/**
+ * Sends entries to the service, which imports them in one transaction, and adds each outcome to
+ * `report`. The service refuses a list with an invalid entry, so the request is repeated without the
+ * refused entries; with `isWhole` as a dry run, which finds refused entries that did not fit in the
+ * first error. Throws `CommandError`.
+ */
+async function sendEntries(
+  connection: Connection,
+  entries: readonly ListEntry[],
+  { isWhole, ...flags }: Bulk,
+  report: Report,
+): Promise<void> {
+  let { dryRun, replace } = flags;
+  let rest = entries;
+  while (rest.length > 0) {
+    try {
+      const body = { replace, dry_run: dryRun, tlds: rest.map(bodyOf) };
+      const path = '/v2/tlds/bulk';
+      addOutcomes(rest, await callFor(BULK_RESPONSE.kind, connection, 'POST', path, body), report);
+      return;
+    } catch (error) {
+      const refused = refusedEntries(rest, error instanceof CommandError ? error.problems : []);
+      if (refused.size === 0) throw error;
+      for (const [{ name, line }, messages] of refused)
+        report.add('refused', `${quote(name)}: ${messages.join('; ')}`, line);
+      rest = rest.filter((entry) => !refused.has(entry));
+      if (isWhole) [dryRun, replace] = [true, false];
     }
-  } finally {
-    release();
-    progress.stop();
-    print(terminal, report, dryRun);
   }
-  if (signal.aborted && done < list.entries.length) {
-    throw new CommandError(
-      EXIT.interrupted,
-      `Stopped after ${done} of ${list.entries.length} entries`,
-      'Run the same command again to continue.',
-    );
+}
+
+function addOutcomes(
+  entries: readonly ListEntry[],
+  { results, removed }: BulkResponse,
+  report: Report,
+): void {
+  for (const { index, outcome, name, previous } of results) {
+    const change = `${quote(previous?.description)} -> ${quote(entries[index]?.description)}`;
+    report.add(outcome, outcome === 'updated' ? `${name}: ${change}` : name);
   }
-  const refused = report.count('refused');
-  if (refused > 0) {
-    throw new CommandError(
-      EXIT.refused,
-      `Refused: ${refused} of ${countOf(list)} entries; ${otherEntries(report, dryRun)}`,
-      refusalHint(list, refused),
-    );
-  }
+  for (const { name } of removed) report.add('removed', name);
+}
+
+function bodyOf({ name, description }: ListEntry): object {
+  return { name, description };
 }
 
 /** The minimum number of refused entries at which a hint says that the file is not a list. */
 const MIN_REFUSED = 3;
 
-/** Returns a hint if all entries of a list were refused, or undefined for other lists. */
-function refusalHint(list: TldList, refused: number): string | undefined {
-  return refused === countOf(list) && refused >= MIN_REFUSED
-    ? 'This is not a list of top-level domains. Check the file, or set the format of the list with --format.'
-    : undefined;
+/** Prints the refused entries, and throws `CommandError` if there are any. */
+function assertNoneRefused(
+  list: TldList,
+  report: Report,
+  outcome: string,
+  { err }: Terminal,
+): void {
+  const refused = report.count('refused');
+  if (refused === 0) return;
+  err.write(report.refusals());
+  throw new CommandError(
+    EXIT.refused,
+    `Refused: ${refused} of ${countOf(list)} entries${outcome}`,
+    refused === countOf(list) && refused >= MIN_REFUSED
+      ? 'This is not a list of top-level domains. Check the file, or set the format of the list with --format.'
+      : undefined,
+  );
 }
 
 /** Returns a clause about the entries that were not refused. */
 function otherEntries(report: Report, dryRun: boolean): string {
   if (report.count('added') + report.count('updated') === 0)
-    return dryRun ? 'nothing would be changed' : 'nothing was changed';
-  return dryRun ? 'the other entries would be imported' : 'the other entries were imported';
-}
-
-/**
- * Imports a list in one transaction. With `--replace`, shows the changes and asks for confirmation
- * first.
- */
-async function importTogether(work: Import): Promise<void> {
-  const { list, flags, terminal, confirm } = work;
-  assertOneRequest(list.entries);
-  const dryRun = flags.dryRun === true;
-  if (dryRun || flags.replace !== true) {
-    print(terminal, await applyTogether(work, dryRun), dryRun);
-    return;
-  }
-  const planned = await applyTogether(work, true);
-  terminal.out.write(planned.changes());
-  if (planned.changes() !== '') await confirm(`${planned.summary(COUNTED)}. Continue?`);
-  print(terminal, await applyTogether(work, false), false);
-}
-
-/**
- * Sends the single request of an import in one transaction. After Ctrl-C, waits for the response,
- * which states whether anything was changed. If this command or the service refuses lines, changes
- * nothing, prints these lines and throws `CommandError`.
- */
-async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
-  const { connection, list, flags, terminal } = work;
-  const request: BulkFlags =
-    list.refused.length > 0
-      ? { dryRun: true, allOrNothing: true }
-      : { dryRun, replace: flags.replace === true, allOrNothing: true };
-  const report = startReport(list);
-  const { signal, release } = catchInterrupt(terminal);
-  signal.addEventListener(
-    'abort',
-    () =>
-      void terminal.err.write(
-        'Waiting for the request in progress. Press Ctrl-C again to quit without waiting.\n',
-      ),
-  );
-  try {
-    await sendEntries(connection, list.entries, request, report);
-  } finally {
-    release();
-  }
-  if (signal.aborted && dryRun)
-    throw new CommandError(EXIT.interrupted, 'Stopped: nothing was changed');
-  const refused = report.count('refused');
-  if (refused === 0) return report;
-  terminal.err.write(report.refusals());
-  throw new CommandError(
-    EXIT.refused,
-    `Refused: ${refused} of ${countOf(list)} entries, so nothing was changed`,
-    refusalHint(list, refused),
-  );
+    return dryRun ? '; nothing would be changed' : '; nothing was changed';
+  return dryRun ? '; the other entries would be imported' : '; the other entries were imported';
 }
 
 function countOf({ entries, refused }: TldList): number {
@@ -201,12 +193,6 @@ function startReport({ refused }: TldList): Report {
   for (const { line, text, reason } of refused)
     report.add('refused', `${quote(text)}: ${reason}`, line);
   return report;
-}
-
-function print({ out, err }: Terminal, report: Report, dryRun: boolean): void {
-  if (dryRun) out.write(report.changes());
-  err.write(report.refusals());
-  out.write(`${dryRun ? 'Would be: ' : ''}${report.summary(COUNTED)}\n`);
 }
 
 function readDelimiter(text: string): string {

@@ -52,7 +52,7 @@ export const auditVerify = defineCommand({
 
 /** Verifies the whole trail: one stream with a line for each part. */
 async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verified> {
-  // Only the progress bar needs the number, and a damaged batch must not prevent the verification.
+  // Only the line about progress needs the number, and a damaged batch must not prevent the verification.
   const total = await callFor(BATCH_PAGE, connection, 'GET', `${BATCHES_PATH}?limit=1`).then(
     ({ batches: [last] }) => last?.number ?? 0,
     () => 0,
