@@ -11,12 +11,10 @@ import {
   factsOf,
   findLineage,
   keyPath,
-  replacedKey,
-  retiredKeyOf,
+  namedKey,
   successorOf,
   withRotationHints,
   type LineageKey,
-  type NamedLineage,
 } from '../service/lineages.ts';
 import { holdersOf, waitForRemoval } from './deliveries.ts';
 
@@ -54,10 +52,7 @@ export const LIFECYCLE_COMMANDS = [
     },
     columns: COLUMNS,
     examples: ['tsigil tsigkey confirm transfer', 'tsigil tsigkey confirm transfer --consumer ns3'],
-    run: (run) =>
-      takeStep(run, 'confirm', (lineage) => replacedKey(lineage, 'tsigil tsigkey confirm', false), {
-        consumers: run.flags.consumer,
-      }),
+    run: (run) => takeStep(run, 'confirm', { consumers: run.flags.consumer }),
   }),
   defineCommand({
     name: 'retire',
@@ -72,15 +67,7 @@ export const LIFECYCLE_COMMANDS = [
       'tsigil tsigkey retire transfer --wait',
       'tsigil tsigkey retire transfer --force  # its clients fail until they have the successor',
     ],
-    // A command that is repeated by force must not reach the next key of the lineage.
-    run: (run) =>
-      takeStep(run, 'retire', (lineage, isForced) =>
-        replacedKey(
-          lineage,
-          `tsigil tsigkey retire${isForced ? ' --force' : ''}`,
-          isForced || lineage.named?.state === 'active',
-        ),
-      ),
+    run: (run) => takeStep(run, 'retire'),
   }),
   defineCommand({
     name: 'abort',
@@ -89,15 +76,7 @@ export const LIFECYCLE_COMMANDS = [
     flags: { force: toggle(`delete the successor ${FORCE}`) },
     columns: COLUMNS,
     examples: ['tsigil tsigkey abort transfer'],
-    // Whoever names the successor means the key that goes.
-    run: (run) =>
-      takeStep(run, 'abort', (lineage, isForced) =>
-        replacedKey(
-          lineage,
-          `tsigil tsigkey abort${isForced ? ' --force' : ''}`,
-          isForced && lineage.named?.state !== 'active',
-        ),
-      ),
+    run: (run) => takeStep(run, 'abort'),
   }),
   defineCommand({
     name: 'restore',
@@ -105,19 +84,18 @@ export const LIFECYCLE_COMMANDS = [
     argument: ['<tsigkey>', 'id or name of the retired tsigkey'],
     columns: COLUMNS,
     examples: ['tsigil tsigkey restore transfer'],
-    run: (run) => takeStep(run, 'restore', retiredKeyOf),
+    run: (run) => takeStep(run, 'restore'),
   }),
 ];
 
 async function takeStep(
   run: Run<string, CommonFlags & { readonly wait?: true }>,
   step: 'retire' | 'abort' | 'confirm' | 'restore',
-  keyOf: (lineage: NamedLineage, isForced: boolean) => LineageKey,
   body?: object,
 ): Promise<void> {
   const { argument: idOrName, connect, flags, terminal } = run;
   const connection = await connect();
-  const { id, name } = keyOf(await findLineage(connection, idOrName), flags.force === true);
+  const { id, name } = namedKey(await findLineage(connection, idOrName), step !== 'restore');
   const key = { name, path: keyPath(id) };
   const holders = flags.wait === true ? await holdersOf(connection, key, true) : undefined;
   const shown = await withRotationHints(name, () =>

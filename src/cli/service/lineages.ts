@@ -84,59 +84,19 @@ export function successorOf(
 }
 
 /**
- * Returns the key that is being replaced: the named one, or the only one of the lineage if `isExact`
- * is false. Throws `CommandError` if there is none, or several. `step` is the command.
+ * Returns the named key, unless it is retired and `isLiving` is set. Throws `CommandError` otherwise,
+ * because a command that is repeated must not reach the next key of its lineage.
  */
-export function replacedKey(
-  { handle, named, keys }: NamedLineage,
-  step: string,
-  isExact: boolean,
-): LineageKey {
-  const replaced = keys.filter(({ state }) => state !== 'active' && state !== 'retired');
-  if (named !== undefined && replaced.includes(named)) return named;
-  const [only] = replaced;
+export function namedKey({ handle, named }: NamedLineage, isLiving: boolean): LineageKey {
+  if (named !== undefined && !(isLiving && named.state === 'retired')) return named;
+  const [state, hint, verb] =
+    named === undefined
+      ? ['gone, and only the handle of other keys', 'To see them', 'lifecycle']
+      : ['retired already', 'To make it valid again', 'restore'];
   const name = named?.name ?? handle;
-  const refuse = (state: string, hint: string, command: string) => {
-    throw new CommandError(
-      EXIT.refused,
-      `The key '${name}' is ${state}`,
-      `${hint}, run: ${command}`,
-    );
-  };
-  if (only === undefined)
-    return named?.state === 'retired'
-      ? refuse(
-          'retired already',
-          'To make it valid again',
-          shellCommand('tsigil tsigkey restore', name),
-        )
-      : refuse('not being replaced', 'To replace it', shellCommand('tsigil tsigkey rotate', name));
-  if (replaced.length > 1) throw severalKeys(replaced, 'being replaced');
-  if (!isExact) return only;
-  return refuse(
-    STATES[named?.state ?? ''] ?? 'not being replaced',
-    'Another key of its lineage is being replaced. If you mean that one',
-    shellCommand(step, only.name),
+  throw new CommandError(
+    EXIT.refused,
+    `The key '${name}' is ${state}`,
+    `${hint}, run: ${shellCommand(`tsigil tsigkey ${verb}`, name)}`,
   );
-}
-
-const STATES: Readonly<Record<string, string>> = {
-  '': 'gone, and only the handle of other keys',
-  retired: 'retired already',
-};
-
-/** Returns the named key if it is retired, or the only retired key. Throws `CommandError`. */
-export function retiredKeyOf({ handle, named, keys }: NamedLineage): LineageKey {
-  const retired = keys.filter(({ state }) => state === 'retired');
-  if (named !== undefined && retired.includes(named)) return named;
-  const [only] = retired;
-  if (only === undefined || (named !== undefined && named.name !== handle))
-    throw new CommandError(EXIT.refused, `The key '${named?.name ?? handle}' is not retired`);
-  if (retired.length > 1) throw severalKeys(retired, 'retired');
-  return only;
-}
-
-function severalKeys(keys: readonly LineageKey[], state: string): CommandError {
-  const names = keys.map(({ name }) => name).join(', ');
-  return new CommandError(EXIT.usage, `Several keys are ${state}: ${names}. Name one of them.`);
 }
