@@ -41,11 +41,6 @@ export interface Driver {
    */
   stamp(signal: AbortSignal): Promise<string | undefined>;
   /**
-   * Returns a text that changes whenever the operator changes the configuration files of the server.
-   * Returns undefined if this process cannot read them.
-   */
-  configuration?(): Promise<string | undefined>;
-  /**
    * Returns the names of keys on the server that are neither Tsigil's nor the server's own, in
    * comparison form. Drivers have this function if Tsigil's keys on the server can only be told
    * from other keys by the database. Throws `DriverError`.

@@ -361,7 +361,6 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     apply,
     compare,
     stamp: async () => stampIn(server, (await file.read()) ?? ''),
-    configuration: () => configuration.state(AbortSignal.timeout(INSPECT_MS)),
     references: (signal, mayBeOld) => configuration.references(signal, mayBeOld),
     printed: (signal, zones) => server.printed(signal, zones),
     files,

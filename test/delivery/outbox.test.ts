@@ -161,7 +161,7 @@ test('a claim keeps the oldest and the newest 100 changes of its name server; ch
   expect(await rows(id)).toBe(401);
   const retryMs = () => 100_000;
   const error = { code: 'unreachable', message: 'it is down' };
-  const failure = { state: 'failed' as const, error, refusals: 0, retryMs };
+  const failure = { state: 'failed' as const, error, retryMs };
   await deliveries.fail(id, 'one', first?.fence ?? 0, failure);
   await reduceOutboxes(opened.database);
   expect(await rows(id)).toBe(101);

@@ -38,7 +38,6 @@ export const JOB_EXAMPLE: Job = {
   refused: [],
   taken: [],
   is_slow: false,
-  is_refused: false,
   changes: 1,
   retired: [],
   evidence: null,

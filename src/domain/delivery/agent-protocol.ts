@@ -184,13 +184,6 @@ export const JOB = responseObject({
   ),
   taken: described(items(PROBLEM), 'The keys that the driver left out in the last pass.'),
   is_slow: described(boolean(), 'Whether to send at most 20 queries per second.'),
-  is_refused: withDefault(
-    described(
-      boolean(),
-      'Whether the name server refused its configuration in the last pass, or was not ready for it. The agent then tries again once the configuration or the keys have changed, and from time to time.',
-    ),
-    false,
-  ),
   changes: described(integer(0), 'The number of changes that the state includes.'),
   retired: withDefault(
     names('The names of retired keys, of which the agent reports the refused uses in the log.'),

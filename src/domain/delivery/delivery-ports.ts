@@ -65,8 +65,6 @@ export interface Claim {
   readonly probes: 'all' | 'due' | 'none';
   /** Whether an operator confirmed the removal of any number of keys. */
   readonly isConfirmed: boolean;
-  /** How many times in a row the name server refused its keys. */
-  readonly refusals: number;
   /** The stamps of this database for the name server, the newest first. */
   readonly stamps: readonly string[];
   /** How far the log of the name server was read. */
@@ -78,7 +76,6 @@ export interface PassPlan {
   /** The outbox rows that the state includes. */
   readonly outbox: readonly string[];
   readonly probes: Claim['probes'];
-  readonly refusals: number;
   readonly state: PlannedState;
   readonly keys: PlannedKeys;
 }
@@ -159,8 +156,6 @@ export interface PassRecord {
   readonly next: {
     /** Whether the pass counts as a failed attempt. */
     readonly isFailed: boolean;
-    /** How many times in a row the configuration of the name server was not ready. */
-    readonly refusals: number;
     /** The time until the next check. */
     readonly checkMs: number;
     /** The time until the next scheduled probes. Absent if the pass did not probe the due keys. */
@@ -197,7 +192,6 @@ export interface PassFailure {
   /** The outbox rows that the pass has read. Absent if not known. */
   readonly outbox?: readonly string[] | undefined;
   readonly error: Fault;
-  readonly refusals: number;
   /** Absent if nothing was reported. */
   readonly log?: LogRecord | undefined;
   /**

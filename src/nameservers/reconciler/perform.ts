@@ -12,7 +12,6 @@ import type { FollowedKeys, LogReader } from '../log-reader.ts';
 import type { KeyPlan, RemovedKey } from './expectations.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
-import { applyUnlessRefused } from './refusals.ts';
 import { verifySlowly, type Verdict, type Verify } from './verification.ts';
 
 /** What making a pass needs, in the service or in an agent. */
@@ -236,12 +235,10 @@ async function applyState(
   const foundDrift = drift.length > 0;
   if (mayBeApplied && !foundDrift) return { changed: false, problems: job.taken, foundDrift };
   // Before its first change, the driver may find that another program already uses a key's name.
-  const applied = await applyUnlessRefused(driver, state, job.is_refused, () =>
-    driver.apply(state, owned, signal, async (keys) => {
-      await begin(keys, begun.stamp);
-      begun.keys = keys;
-    }),
-  );
+  const applied = await driver.apply(state, owned, signal, async (keys) => {
+    await begin(keys, begun.stamp);
+    begun.keys = keys;
+  });
   return { ...applied, foundDrift };
 }
 

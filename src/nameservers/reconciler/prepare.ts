@@ -57,7 +57,6 @@ export async function preparePass(
     plan: {
       outbox,
       probes: probesOf(claim, sample),
-      refusals: claim.refusals,
       state: plannedState(claim, read.desired, target),
       keys: plannedKeys(read.desired, target, sample, now),
     },
@@ -157,7 +156,6 @@ function jobOf(
         message: error?.message ?? '',
       })),
     is_slow: sample.isSlow,
-    is_refused: claim.refusals > 0,
     retired: [...(desired.retired ?? [])],
     evidence: server.evidence,
     log_position: claim.logPosition,

@@ -25,7 +25,6 @@ import {
 import { failureOf } from './failures.ts';
 import { heldOf, holdReason, rowsToHold, type Held } from './hold.ts';
 import type { Result } from './perform.ts';
-import { CONFIGURATION_FAULTS } from './refusals.ts';
 import {
   checkInterval,
   PREPARED_CHECK_MS,
@@ -113,14 +112,12 @@ async function recordFailure(
   result?: Result,
 ): Promise<PassResult> {
   const { server, holder, fence, plan, keepLeaseMs = 0 } = pass;
-  const refusals = CONFIGURATION_FAULTS.includes(error.code) ? (plan?.refusals ?? 0) + 1 : 0;
   const additions = new Set(plan?.keys.additions);
   await store.fail(server.id, holder, fence, {
     state: 'failed',
     keysWanted: plan?.state.keysWanted,
     outbox: plan?.outbox,
     error,
-    refusals,
     notBegun: result?.not_begun.filter((id) => additions.has(id)) ?? [],
     log: result,
     retryMs: (attempts) => retryMs(attempts, error.code, random),
@@ -157,7 +154,7 @@ async function recordHold(
     found: { state, error, held, keysLive: server.keys_live, verifiedAt: undefined },
     applied: { hash: null },
     deliveries: { changed: [], removedIds: [], events: [] },
-    next: { isFailed: false, refusals: 0, checkMs: 0 },
+    next: { isFailed: false, checkMs: 0 },
   });
   return { ...nothing(server), state, error, held };
 }
@@ -304,7 +301,6 @@ function nextPass(
   };
   return {
     isFailed,
-    refusals: isPrepared ? plan.refusals + 1 : 0,
     checkMs: checkMs(),
     probeMs: isProbed ? restMs : undefined,
   };

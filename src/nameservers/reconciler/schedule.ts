@@ -1,7 +1,5 @@
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
-import { CONFIGURATION_FAULTS } from './refusals.ts';
-
 /** How often a name server is compared with the desired state. */
 const CHECK_INTERVAL_MS = 60_000;
 
@@ -11,8 +9,8 @@ const CHECK_INTERVAL_MS = 60_000;
  */
 const FIRST_CHECK_MS = 30_000;
 
-/** How often the configuration of a name server is read that is not ready to load the file. */
-export const PREPARED_CHECK_MS = 3000;
+/** How often a name server is asked again that is not ready to load the file. */
+export const PREPARED_CHECK_MS = 10_000;
 
 /** The time in which each key of a name server with at most 300 keys is verified once. */
 const VERIFY_ALL_MS = 900_000;
@@ -43,17 +41,13 @@ export const UNREADABLE_RETRY_MS = 12_000;
 /** The longest time between two attempts. */
 const MAX_RETRY_SECONDS = 15;
 
-/**
- * The failures that an attempt finds before it changes anything or, for a refused configuration,
- * that it finds again without a request to the name server.
- */
+/** The failures that an attempt finds before it changes anything. */
 const CHEAP_FAILURES: readonly string[] = [
   'unreachable',
   'timeout',
   'not_permitted',
   'not_writable',
   'foreign_file',
-  ...CONFIGURATION_FAULTS,
 ];
 
 /** The longest time between two attempts after one of `CHEAP_FAILURES`. */

@@ -91,7 +91,7 @@ export async function readClaim(
 ): Promise<Claim | undefined> {
   const row = await sql.one(
     `SELECT ${table.columns.join(', ')}, fence, applied_hash, applied_rights,
-      confirmed, refusals, stamps, log_position,
+      confirmed, stamps, log_position,
       CASE WHEN probe_at = 0 THEN 'all' WHEN probe_at <= ${now} THEN 'due' ELSE 'none' END AS probes
       FROM nameservers WHERE id = ?`,
     [id],
@@ -102,7 +102,6 @@ export async function readClaim(
     applied_hash: hash,
     applied_rights: rights,
     confirmed,
-    refusals,
     stamps,
     log_position: logPosition,
     probes,
@@ -115,7 +114,6 @@ export async function readClaim(
     appliedRights: typeof rights === 'string' ? (JSON.parse(rights) as Right[]) : [], // `recordServer` writes it
     probes: probes === 'all' || probes === 'due' ? probes : 'none',
     isConfirmed: Number(confirmed) === 1,
-    refusals: Number(refusals),
     stamps: stampsIn({ stamps }),
     logPosition: typeof logPosition === 'string' ? logPosition : null,
   };

@@ -130,7 +130,7 @@ async function resume(
 async function release(sql: Sql, id: string, entry: AuditEntry): Promise<number> {
   await sql.run(
     `UPDATE nameservers SET fence = fence + 1, applied_hash = NULL, applied_rights = NULL,
-      state = 'pending', error_code = NULL, error = NULL, attempts = 0, refusals = 0,
+      state = 'pending', error_code = NULL, error = NULL, attempts = 0,
       next_attempt_at = NULL, keys_live = 0, held = NULL, confirmed = 0, unknown_keys = '[]',
       key_references = NULL, check_at = 0, probe_at = 0, retry_at = 0 WHERE id = ?`,
     [id],

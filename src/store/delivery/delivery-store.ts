@@ -234,7 +234,7 @@ export async function requestPass(
 ): Promise<void> {
   await write(async (sql) => {
     await sql.run(
-      `UPDATE nameservers SET check_at = 0, probe_at = 0, retry_at = 0, refusals = 0, confirmed = ?
+      `UPDATE nameservers SET check_at = 0, probe_at = 0, retry_at = 0, confirmed = ?
         WHERE id = ?`,
       [confirm ? 1 : 0, id],
     );

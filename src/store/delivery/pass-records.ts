@@ -77,7 +77,6 @@ function passChanges(now: string, { found, applied, next, keepLeaseMs }: PassRec
     ['applied_at = coalesce(?, applied_at)', applied.at ?? null],
     ['attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END', next.isFailed ? 1 : 0],
     ['next_attempt_at = NULL, retry_at = 0, failed_at = 0'],
-    ['refusals = ?', next.refusals],
     // An operator may confirm the rest during a pass that leaves it blocked.
     ["confirmed = CASE WHEN ? = 'blocked' THEN confirmed ELSE 0 END", state],
     [
@@ -150,7 +149,6 @@ export async function recordFailure(
     error,
     keysWanted,
     outbox,
-    refusals,
     notBegun = [],
     retryMs,
     log,
@@ -181,7 +179,6 @@ export async function recordFailure(
     ['keys_wanted = coalesce(?, keys_wanted)', keysWanted ?? null],
     ['attempts = ?', attempts],
     ['next_attempt_at = ?', next],
-    ['refusals = ?', refusals],
     [`retry_at = ${now} + ?`, wait],
     [`check_at = ${now} + ?`, wait],
     [`failed_at = ${now}`],

@@ -276,7 +276,6 @@ function delivery(text: string): string[] {
       probe_at BIGINT NOT NULL DEFAULT 0,
       retry_at BIGINT NOT NULL DEFAULT 0,
       failed_at BIGINT NOT NULL DEFAULT 0,
-      refusals INTEGER NOT NULL DEFAULT 0,
       confirmed INTEGER NOT NULL DEFAULT 0,
       seen_at BIGINT NOT NULL DEFAULT 0
     )`,
