@@ -23,27 +23,24 @@ export interface CurrentSettings {
  */
 export function createSettings(initial: LiveSettings, seconds: () => number): CurrentSettings {
   let settings = initial;
-  let current: RequestSettings = {
-    dependencies: initial.dependencies,
-    allowedOrigins: initial.allowedOrigins,
-    limitRate: createRateLimiter(initial.rateLimit, seconds),
-    addressLimit: createAddressLimit(initial.addressRateLimit, seconds),
-    checkMetrics: createMetricsCheck(initial.metricsAccess),
-  };
+  const read = (next: LiveSettings, former?: RequestSettings): RequestSettings => ({
+    dependencies: next.dependencies,
+    allowedOrigins: next.allowedOrigins,
+    limitRate:
+      former !== undefined && isSame(next.rateLimit, settings.rateLimit)
+        ? former.limitRate
+        : createRateLimiter(next.rateLimit, seconds),
+    addressLimit:
+      former !== undefined && isSame(next.addressRateLimit, settings.addressRateLimit)
+        ? former.addressLimit
+        : createAddressLimit(next.addressRateLimit, seconds),
+    checkMetrics: createMetricsCheck(next.metricsAccess),
+  });
+  let current = read(initial);
   return {
     current: () => current,
     change(next) {
-      current = {
-        dependencies: next.dependencies,
-        allowedOrigins: next.allowedOrigins,
-        limitRate: isSame(next.rateLimit, settings.rateLimit)
-          ? current.limitRate
-          : createRateLimiter(next.rateLimit, seconds),
-        addressLimit: isSame(next.addressRateLimit, settings.addressRateLimit)
-          ? current.addressLimit
-          : createAddressLimit(next.addressRateLimit, seconds),
-        checkMetrics: createMetricsCheck(next.metricsAccess),
-      };
+      current = read(next, current);
       settings = next;
     },
   };

@@ -3,7 +3,7 @@ import type { Clock } from '../domain/model/ports.ts';
 import { describeFault } from '../net/faults.ts';
 import { lastBatchOf } from './audit/head.ts';
 import { assertOnlyResourcesOf, copyResources } from './copy.ts';
-import { readMark, REMOVE_MARK, WRITE_MARK } from './copy-marks.ts';
+import { readMark, REMOVE_MARK, WRITE_MARK } from './sql/marks.ts';
 import { shownDatabase } from './databases.ts';
 import { copyDelivery } from './delivery/copy-delivery.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';

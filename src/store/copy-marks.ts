@@ -1,27 +1,8 @@
 import { ServiceError } from '../domain/model/errors.ts';
 import { shellWord } from '../domain/text/shell-word.ts';
 import { recordLocally } from './audit/local.ts';
-import type { Database, Sql } from './sql/sql.ts';
-
-/** Whether a database is the source of a finished copy, or the target of an unfinished one. */
-type Role = 'source' | 'target';
-
-export interface CopyMark {
-  /** The other database of the copy, without its password. */
-  readonly other: string;
-  readonly at: string;
-}
-
-/** Inserts or replaces a mark. Its parameters are the role and the members of the mark. */
-export const WRITE_MARK = `INSERT INTO copies (role, other, at) VALUES (?, ?, ?)
-  ON CONFLICT (role) DO UPDATE SET other = excluded.other, at = excluded.at`;
-
-export const REMOVE_MARK = 'DELETE FROM copies WHERE role = ?';
-
-export async function readMark(sql: Sql, role: Role): Promise<CopyMark | undefined> {
-  const row = await sql.one('SELECT other, at FROM copies WHERE role = ?', [role]);
-  return row === undefined ? undefined : { other: String(row.other), at: String(row.at) };
-}
+import { readMark, REMOVE_MARK } from './sql/marks.ts';
+import type { Database } from './sql/sql.ts';
 
 /**
  * Throws `unavailable` if a service must not use the database `name`, because it is an unfinished

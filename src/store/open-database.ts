@@ -1,12 +1,12 @@
 import type { Clock, Store } from '../domain/model/ports.ts';
 import type { AuditSubject } from '../domain/operations/audit-entry.ts';
-import { noteRestored } from './audit/last-backup.ts';
 import { recordLocally } from './audit/local.ts';
 import { parseDatabase } from './databases.ts';
 import { noteRestores, type RestoredOver } from './restore.ts';
 import { migrate } from './migrate.ts';
 import { prepareSecrets, type OpenedKeyring } from './open-keyring.ts';
 import type { EncryptionReport } from './secrets/start.ts';
+import { WRITE_MARK } from './sql/marks.ts';
 import type { Database, DatabaseObserver, DatabaseSettings, Sql } from './sql/sql.ts';
 import { endSessions } from './sessions.ts';
 import { createStore } from './store.ts';
@@ -71,7 +71,9 @@ export async function openDatabase(
       steps,
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
       noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
-      noteRestored: (backup) => noteRestored(database, backup, clock()),
+      async noteRestored(backup) {
+        await database.write((sql) => sql.run(WRITE_MARK, ['restored', backup, clock()]));
+      },
       endSessions: () => endSessions(database),
       report,
     };

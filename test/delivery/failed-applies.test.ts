@@ -6,7 +6,12 @@ import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.t
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
 import type { DeliveryDatabase } from './database.ts';
 import type { FolderServer } from './folder-driver.ts';
-import { openFolderDelivery, passDependencies, type FolderDelivery } from './set-up.ts';
+import {
+  openFolderDelivery,
+  passDependencies,
+  requestPassOf,
+  type FolderDelivery,
+} from './set-up.ts';
 
 let delivery: FolderDelivery;
 let opened: DeliveryDatabase;
@@ -21,7 +26,7 @@ afterEach(() => delivery.close());
 
 const pass = (changes: Partial<PassDependencies> = {}) =>
   makePass(passDependencies(delivery, changes), server);
-const retry = () => passDependencies(delivery).store.request(server, false);
+const retry = () => requestPassOf(delivery);
 
 test("the name of a key counts as Tsigil's only after the driver has begun to deliver the key", async () => {
   await opened.create('tsigkeys', opened.key('k'));

@@ -17,6 +17,7 @@ import { folderServer, type FolderServer } from './folder-driver.ts';
 import {
   openFolderDelivery,
   passDependencies,
+  requestPassOf,
   SERVER,
   startFolderReconciler,
   type FolderDelivery,
@@ -351,7 +352,7 @@ describe('a pass', () => {
     await pass({ verify });
     expect([await stateOf(key), (await shownServer()).state]).toEqual(['failed', 'failed']);
     const open = { code: 'open', message: 'unsigned' };
-    await dependencies().store.request(server, false);
+    await requestPassOf(delivery);
     await pass({ verify: () => Promise.resolve({ failures: new Map(), open }) });
     expect([await stateOf(key), (await shownServer()).state]).toEqual(['failed', 'open']);
   });
@@ -472,7 +473,7 @@ describe('a pass', () => {
       11,
       'blocked',
     ]);
-    await dependencies().store.request(server, true);
+    await requestPassOf(delivery, true);
     expect(await pass()).toMatchObject({ outcome: 'changed' });
     expect([Object.keys(folder.keys()).length, (await shownServer()).state]).toEqual([9, 'live']);
   });
@@ -503,7 +504,7 @@ describe('a pass', () => {
       ...[3, 4, 5, 6, 7, 8, 9].map((index) => `k${index}`),
     ]);
     expect(await shownServer()).toMatchObject({ state: 'blocked', error_code: 'blocked_removal' });
-    await dependencies().store.request(server, true);
+    await requestPassOf(delivery, true);
     expect(await pass({ memory })).toMatchObject({ outcome: 'changed', error: null });
     expect([folder.keys(), (await shownServer()).state]).toEqual([{ new: 1 }, 'live']);
   });
@@ -537,7 +538,7 @@ describe('a pass', () => {
     expect(accessOf('k1')).toEqual({ update: ['example.org'] });
     expect(accessOf('k2')).toEqual({ transfer: 'all' });
     expect(Object.keys(folder.keys())).toHaveLength(11);
-    await dependencies().store.request(server, true);
+    await requestPassOf(delivery, true);
     expect(await pass()).toMatchObject({ outcome: 'changed', error: null });
     expect([accessOf('k2'), (await shownServer()).state]).toEqual([{ update: 'all' }, 'live']);
   });

@@ -6,6 +6,7 @@ import {
   type Reconciler,
   type ReconcilerDependencies,
 } from '../../src/nameservers/reconciler/reconciler.ts';
+import { requestPass } from '../../src/store/delivery/delivery-status.ts';
 import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
@@ -56,6 +57,11 @@ export function passDependencies(
     signal: new AbortController().signal,
     ...changes,
   };
+}
+
+/** Requests a pass for the name server, as a caller does. */
+export function requestPassOf({ opened, server }: FolderDelivery, confirm = false): Promise<void> {
+  return opened.database.write((sql) => requestPass(sql, server, confirm));
 }
 
 /** Starts a reconciler that stops at the end of the test. */

@@ -290,11 +290,6 @@ export interface DeliveryStore {
   checkNow(ids: readonly string[]): Promise<void>;
   /** Records that a process with these name servers in its configuration is alive. */
   seen(ids: readonly string[]): Promise<void>;
-  /**
-   * Requests a pass that starts at once and probes all keys. With `confirm`, the pass may remove
-   * any number of keys.
-   */
-  request(id: string, confirm: boolean): Promise<void>;
 }
 
 export interface AgentLease {

@@ -199,6 +199,8 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
   /** The members in which the response to a deletion differs from the stored resource. */
   readonly deleted?: Partial<ResourceOf<F>>;
+  /** Whether keys apply to resources of this type. A deletion leaves them orphaned. */
+  readonly hasKeys?: boolean;
   /**
    * By operation, the members in which responses differ from the stored resource if
    * `zones.pendingStatus` is set. These responses have the status 202.

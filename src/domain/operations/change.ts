@@ -5,7 +5,7 @@ import type { AuditEntry } from '../audit/record.ts';
 import type { Recording } from './recording.ts';
 import type { Grants } from '../resources/grants.ts';
 import { GRANT_RIGHT } from '../resources/limits.ts';
-import { SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
 import type {
   Admitted,
@@ -332,8 +332,7 @@ function changesOn(
       const deletion = { operation: 'delete', ...keyed(type, resource) } as const;
       const removed = await admit(type, deletion, dependencies.clock());
       await writer.remove(type, resource.id);
-      if (Object.values(SCOPES).some((each) => each.collection === type.collection))
-        await writer.orphanKeys(resource.id);
+      if (type.hasKeys === true) await writer.orphanKeys(resource.id);
       if (isKeys(type)) await leaveKeys(resource.id, isCompromised);
       log.note(type, deletion);
       noteAffected(affected, type, 'delete', resource);

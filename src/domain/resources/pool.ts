@@ -70,4 +70,5 @@ export const pool = defineResource({
   unique: { field: 'name', comparisonForm: (name) => name },
   filters: { name: 'unique' },
   refusals: { delete: ['invalid_operation'] },
+  hasKeys: true,
 });

@@ -68,6 +68,7 @@ export const zone = defineResource({
     ],
     delete: ['zone_has_sub_zone', 'key_is_referenced'],
   },
+  hasKeys: true,
   variants: [
     { properties: { type: { enum: ['PRIMARY', 'CATALOG'] } }, required: ['email'] },
     { properties: { type: { const: 'SECONDARY' } }, required: ['type', 'masters'] },

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { SESSION_CREDENTIAL } from '../../domain/resources/session.ts';
+import { isLoopback } from '../connection/listen.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 
 /** The cookie of a session of the web console, by how a browser reaches the service. */
@@ -19,11 +20,9 @@ export function cookieFor(base: string): SessionCookie | undefined {
   const { protocol, hostname, port } = new URL(base);
   const attributes = 'HttpOnly; SameSite=Strict; Path=/';
   if (protocol === 'https:') return { name: '__Host-tsigil', attributes: `Secure; ${attributes}` };
-  return isLoopback(hostname) ? { name: `tsigil-${port || '80'}`, attributes } : undefined;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
+  return isLoopback(hostname.replace(/^\[|\]$/g, ''))
+    ? { name: `tsigil-${port || '80'}`, attributes }
+    : undefined;
 }
 
 /** Returns whether a page of the service itself sent a request, as its browser says. */

@@ -131,22 +131,13 @@ function encode(text: string): string {
 export function pathAndQuery(target: string): string {
   if (target === '*') return '/'; // `*` means the whole service (RFC 9110 section 7.1)
   const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
-  return withoutTrailingSlashes(
-    withoutEmptySegments(url === '' || url.startsWith('?') ? `/${url}` : url),
-  );
+  return withoutEmptySegments(url === '' || url.startsWith('?') ? `/${url}` : url);
 }
 
 function withoutEmptySegments(url: string): string {
-  if (!url.includes('//')) return url;
   const query = url.indexOf('?');
   const pathEnd = query < 0 ? url.length : query;
-  return url.slice(0, pathEnd).replace(/\/{2,}/g, '/') + url.slice(pathEnd);
-}
-
-function withoutTrailingSlashes(url: string): string {
-  const query = url.indexOf('?');
-  const pathEnd = query < 0 ? url.length : query;
-  let end = pathEnd;
-  while (end > 1 && url[end - 1] === '/') end -= 1;
-  return end === pathEnd ? url : url.slice(0, end) + url.slice(pathEnd);
+  if (!url.includes('//') && url[pathEnd - 1] !== '/') return url;
+  const path = url.slice(0, pathEnd).replaceAll(/\/{2,}/g, '/');
+  return (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path) + url.slice(pathEnd);
 }

@@ -128,25 +128,6 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
     status: {
       ...status,
       milliseconds: () => performance.now(),
-      async request(id, confirm) {
-        await status.request(id, confirm);
-        store.announced();
-      },
-      async resume(id, entry) {
-        const names = await status.resume(id, entry);
-        store.announced();
-        return names;
-      },
-      async release(id, entry) {
-        const keys = await status.release(id, entry);
-        store.announced();
-        return keys;
-      },
-      async removeKey(id, name, entry) {
-        const found = await status.removeKey(id, name, entry);
-        store.announced();
-        return found;
-      },
       changed(ms) {
         if (isEnding || waiters.size >= MAX_WAITING) return Promise.resolve(false);
         listen();

@@ -8,7 +8,7 @@ import type { Database, Sql, SqlRow } from '../sql/sql.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { reduceOutboxes } from './claims.ts';
-import { createDeliveryStore, requestPass } from './delivery-store.ts';
+import { createDeliveryStore } from './delivery-store.ts';
 import { readUses, RETIRED } from './key-uses.ts';
 import { deliveryOf, putDeliveries } from './pass-records.ts';
 import { addRows } from './outbox.ts';
@@ -38,6 +38,12 @@ export function createDeliveryStatus(
   const { nowMs } = dialect;
   const statuses = (ids: readonly string[]) => readStatuses(reads, nowMs, ids);
   const ofKeys = createPlacesReader(reads, store, statuses);
+  /** Runs a change that passes must see at once. */
+  const announcing = async <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
+    const result = await database.write(work);
+    store.announced();
+    return result;
+  };
   return {
     statuses,
     ofKeys,
@@ -45,10 +51,10 @@ export function createDeliveryStatus(
     usesOfRetired: async (keyIds) => (await readUses(reads, keyIds, [], RETIRED)).uses,
     uses: (keyIds, serverIds) => readUses(reads, keyIds, serverIds),
     removing: () => readRemoving(reads),
-    request: (id, confirm) => requestPass(database, id, confirm),
-    resume: (id, entry) => database.write((sql) => resume(sql, nowMs, id, entry)),
-    release: (id, entry) => database.write((sql) => release(sql, id, entry)),
-    removeKey: (id, name, entry) => database.write((sql) => removeKey(sql, nowMs, id, name, entry)),
+    request: (id, confirm) => announcing((sql) => requestPass(sql, id, confirm)),
+    resume: (id, entry) => announcing((sql) => resume(sql, nowMs, id, entry)),
+    release: (id, entry) => announcing((sql) => release(sql, id, entry)),
+    removeKey: (id, name, entry) => announcing((sql) => removeKey(sql, nowMs, id, name, entry)),
   };
 }
 
@@ -94,6 +100,14 @@ async function readRemoving(sql: Sql): Promise<RemovingKeys['deliveries']> {
       error,
     };
   });
+}
+
+/** Requests an immediate pass for a name server. The pass probes all keys. */
+export async function requestPass(sql: Sql, id: string, confirm: boolean): Promise<void> {
+  await sql.run(
+    'UPDATE nameservers SET check_at = 0, probe_at = 0, retry_at = 0, confirmed = ? WHERE id = ?',
+    [confirm ? 1 : 0, id],
+  );
 }
 
 /** Implements `DeliveryStatus.resume`. */

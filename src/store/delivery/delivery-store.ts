@@ -176,7 +176,6 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
             ids,
           );
       }),
-    request: (id, confirm) => requestPass(database, id, confirm),
   };
 }
 
@@ -224,19 +223,4 @@ async function recordPass(
   return pass.outbox.length === 0 || lag === null || lag === undefined
     ? undefined
     : Number(lag) / 1000;
-}
-
-/** Requests an immediate pass for a name server. The pass probes all keys. */
-export async function requestPass(
-  { write }: Pick<Database, 'write'>,
-  id: string,
-  confirm: boolean,
-): Promise<void> {
-  await write(async (sql) => {
-    await sql.run(
-      `UPDATE nameservers SET check_at = 0, probe_at = 0, retry_at = 0, confirmed = ?
-        WHERE id = ?`,
-      [confirm ? 1 : 0, id],
-    );
-  });
 }

@@ -11,6 +11,7 @@ import { millisecondsOf } from '../../domain/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { createDataKey, isSecretsKey, readDataKeys } from '../sql/data-keys.ts';
+import { readMark, WRITE_MARK } from '../sql/marks.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { checkCredentials } from './check-credentials.ts';
 import { lostSecrets } from './reset.ts';
@@ -93,7 +94,7 @@ export function runEncryption({
     return {
       clear_text: await countUnder(reads, null, most),
       unreadable: await countUnreadable(reads, keyring),
-      master_key_copied: (await copiedKey(reads)) === keyring.masterKeys[0]?.id,
+      master_key_copied: (await readMark(reads, 'master-key'))?.other === keyring.masterKeys[0]?.id,
       lost_count: lost.length,
       lost: lost.slice(0, MAX_LISTED),
     };
@@ -153,7 +154,7 @@ export function runEncryption({
     async confirmCopy(entry) {
       await database.migrate(async (sql) => {
         const id = keyring.masterKeys[0]?.id ?? '';
-        await sql.run(NOTE_COPY, [id, entry.at]);
+        await sql.run(WRITE_MARK, ['master-key', id, entry.at]);
         await insertRecord(sql, { ...entry, detail: { master_key: id } });
       });
       return status();
@@ -163,15 +164,6 @@ export function runEncryption({
       await job.close();
     },
   };
-}
-
-/** Inserts or replaces the mark of a copied master key. Its parameters are its id and the time. */
-const NOTE_COPY = `INSERT INTO copies (role, other, at) VALUES ('master-key', ?, ?)
-  ON CONFLICT (role) DO UPDATE SET other = excluded.other, at = excluded.at`;
-
-async function copiedKey(sql: Sql): Promise<string | undefined> {
-  const row = await sql.one("SELECT other FROM copies WHERE role = 'master-key'", []);
-  return row === undefined ? undefined : String(row.other);
 }
 
 async function assertNoRotation(sql: Sql, keys: readonly WrappedKey[]): Promise<void> {

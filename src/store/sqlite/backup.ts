@@ -16,9 +16,9 @@ import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql/sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/sqlite-faults.ts';
-import { WRITE_LAST_BACKUP, WRITE_ORIGIN } from '../audit/last-backup.ts';
 import { localEntry } from '../audit/local.ts';
 import { insertStatement } from '../sql/audit-records.ts';
+import { WRITE_MARK } from '../sql/marks.ts';
 
 /** The error codes of a file system without hard links. */
 export const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
@@ -80,8 +80,7 @@ function writeOrigin(copy: string, at: string): void {
   const connection = new DatabaseSync(copy);
   try {
     if (connection.prepare(dialect.tableExists).get('copies') === undefined) return;
-    for (const statement of [WRITE_LAST_BACKUP, WRITE_ORIGIN])
-      connection.prepare(statement).run('', at);
+    for (const role of ['backup', 'origin']) connection.prepare(WRITE_MARK).run(role, '', at);
   } finally {
     connection.close();
   }
@@ -101,7 +100,7 @@ export function recordBackup(location: string): void {
     const { text, parameters } = insertStatement([localEntry({ at, action: 'database:backup' })]);
     connection.exec('BEGIN IMMEDIATE');
     connection.prepare(text).run(...parameters);
-    connection.prepare(WRITE_LAST_BACKUP).run('', at);
+    connection.prepare(WRITE_MARK).run('backup', '', at);
     connection.exec('COMMIT');
   } finally {
     connection.close();

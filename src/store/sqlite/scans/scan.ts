@@ -232,7 +232,6 @@ function partsOf<T>(list: readonly T[]): T[][] {
 
 interface FirstKeys {
   add(keys: readonly Key[]): void;
-  size(): number;
   list(): Key[];
 }
 
@@ -255,7 +254,6 @@ function firstKeys(
         if (marker === undefined || compare(key, marker) > 0) byId.set(key[1], key);
       if (byId.size > 2 * limit) byId = new Map(sorted().map((key) => [key[1], key]));
     },
-    size: () => byId.size,
     list: sorted,
   };
 }
