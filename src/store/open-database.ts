@@ -71,9 +71,7 @@ export async function openDatabase(
       steps,
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
       noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
-      async noteRestored(backup) {
-        await database.write((sql) => sql.run(WRITE_MARK, ['restored', backup, clock()]));
-      },
+      noteRestored: (backup) => noteRestored(database, backup, clock()),
       endSessions: () => endSessions(database),
       report,
     };
@@ -81,4 +79,8 @@ export async function openDatabase(
     await database.close();
     throw error;
   }
+}
+
+async function noteRestored(database: Database, backup: string, at: string): Promise<void> {
+  await database.write((sql) => sql.run(WRITE_MARK, ['restored', backup, at]));
 }
