@@ -24,7 +24,7 @@ const NAMED = responseObject({ id: anyText() });
  */
 const DESCRIPTION = responseObject({
   expires_at: anyText(),
-  user: responseObject({ id: anyText(), name: anyText(), domain: NAMED }),
+  user: responseObject({ id: anyText(), name: anyText() }),
   roles: optional(array(responseObject({ name: anyText() }), 0, Infinity)),
   project: optional(NAMED),
   domain: optional(NAMED),
@@ -44,7 +44,7 @@ export function readToken(body: unknown): ValidToken | undefined {
   const parsed = RESPONSE.parse(body);
   if ('problem' in parsed) return undefined;
   const { token } = parsed.value;
-  const { user, roles = [], project, domain } = token;
+  const { user, roles = [], project } = token;
   const expiresAt = Date.parse(token.expires_at);
   if (Number.isNaN(expiresAt)) return undefined;
   const caller: Caller = {
@@ -56,12 +56,7 @@ export function readToken(body: unknown): ValidToken | undefined {
     projectId: project?.id ?? null,
     expiresAt: parseTimestamp(token.expires_at) ?? null,
     allProjects: false,
-    identity: {
-      userId: user.id,
-      userDomainId: user.domain.id,
-      scope: scopeOf(token),
-      domainId: domain?.id ?? null,
-    },
+    scope: scopeOf(token),
   };
   return { caller, expiresAt };
 }

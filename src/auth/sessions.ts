@@ -117,8 +117,8 @@ export function openSessions({
   };
 }
 
-function kindOf({ id, identity }: Caller): SessionKind {
-  if (identity !== undefined) return 'keystone';
+function kindOf({ id, scope }: Caller): SessionKind {
+  if (scope !== undefined) return 'keystone';
   return id === CONFIGURED_ID ? 'configured' : 'token';
 }
 

@@ -62,9 +62,9 @@ export function createTokenUses({
       ),
   });
   return {
-    note({ id, identity }) {
+    note({ id, scope }) {
       // The configured administrator and Keystone users have no token in the database.
-      if (identity !== undefined || id === CONFIGURED_ID) return;
+      if (scope !== undefined || id === CONFIGURED_ID) return;
       if (uses.size < MAX_TOKENS || uses.has(id)) uses.set(id, now());
     },
     close: () => job.close(write),

@@ -33,10 +33,7 @@ test('on close, writes the latest use of each stored token, and no use of other 
   const { uses, written, later } = usesOf();
   uses.note(caller('one'));
   uses.note(CONFIGURED_ADMIN);
-  uses.note({
-    ...caller('ada'),
-    identity: { userId: 'ada', userDomainId: 'default', scope: 'project', domainId: null },
-  });
+  uses.note({ ...caller('ada'), scope: 'project' });
   later(500);
   uses.note(caller('two'));
   uses.note(caller('one'));

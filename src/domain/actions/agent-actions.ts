@@ -134,9 +134,9 @@ export const AGENT_ACTIONS = [
 ];
 
 async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {
-  const { id, identity, expiresAt } = caller;
+  const { id, scope, expiresAt } = caller;
   if (typeof expiresAt === 'string' && expiresAt <= clock()) return false;
-  if (identity !== undefined || id === CONFIGURED_ID) return true;
+  if (scope !== undefined || id === CONFIGURED_ID) return true;
   const stored = await store.get(token, id);
   return stored !== undefined && isGenuine(stored);
 }

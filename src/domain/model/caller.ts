@@ -42,8 +42,8 @@ export interface Caller {
    * The networks from which the token is valid. Absent if the token is valid from every address.
    */
   readonly addresses?: Networks;
-  /** The identity service's data about the caller. Absent for the service's own tokens. */
-  readonly identity?: Identity;
+  /** The scope of the roles. Absent for the service's own tokens. */
+  readonly scope?: Scope;
   /**
    * The session of the web console that the request belongs to. Absent for a request with a token.
    * Responses to a session omit secrets.
@@ -61,18 +61,10 @@ export interface CallerSession {
 }
 
 /**
- * The scope of a caller's roles: one project, one domain, the whole system, or none. A domain is a
- * group of projects and users.
+ * The scope of roles from an identity service: one project, one domain, the whole system, or none. A
+ * domain is a group of projects and users.
  */
 export type Scope = 'project' | 'domain' | 'system' | 'none';
-
-export interface Identity {
-  readonly userId: string;
-  readonly userDomainId: string;
-  readonly scope: Scope;
-  /** The domain of the roles, if the scope is a domain. */
-  readonly domainId: string | null;
-}
 
 /** Returns whether `text` could be the id of a project: 1 to 64 letters, digits and `_ . : -`. */
 export function isProjectId(text: string): boolean {

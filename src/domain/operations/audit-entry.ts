@@ -46,7 +46,7 @@ export function auditEntry(
     at,
     request_id: requestId ?? null,
     global_request_id: globalRequestId ?? null,
-    actor_kind: actorKind ?? (caller.identity === undefined ? 'token' : 'keystone'),
+    actor_kind: actorKind ?? (caller.scope === undefined ? 'token' : 'keystone'),
     actor_id: caller.id,
     actor_name: withoutTokens(caller.name),
     roles: caller.roles,

@@ -7,7 +7,7 @@ import { millisecondsOf, timestampOf } from '../text/timestamps.ts';
 import { change, type ChangeContext, type Changes, type Dependencies } from './change.ts';
 
 /** The sessions, and the codes, of one token or user at a time. A further one ends the oldest. */
-export const MAX_SESSIONS = 10;
+const MAX_SESSIONS = 10;
 
 const CODE_SECONDS = 60;
 const VALUE_OCTETS = 32;
@@ -20,8 +20,8 @@ export interface Credential {
 }
 
 /** Returns what the session of a caller with a token stands for. */
-export function credentialOf({ id, identity }: Caller, token: string): Credential {
-  if (identity !== undefined) return { kind: 'keystone', id, token };
+export function credentialOf({ id, scope }: Caller, token: string): Credential {
+  if (scope !== undefined) return { kind: 'keystone', id, token };
   return id === CONFIGURED_ID ? { kind: 'configured', id, token } : { kind: 'token', id };
 }
 

@@ -142,10 +142,10 @@ function hasRole(policy: Policy, caller: Caller, right: string): boolean {
  * states the scope, also returns `system:reader`. Roles for a domain count only as `domain:reader`,
  * because they grant no rights in other domains.
  */
-function heldRoles({ roles, identity }: Caller): string[] {
-  if (identity === undefined) return [...roles];
-  const scoped = roles.map((role) => `${identity.scope}:${role}`);
-  return identity.scope === 'domain' ? scoped : [...roles, ...scoped];
+function heldRoles({ roles, scope }: Caller): string[] {
+  if (scope === undefined) return [...roles];
+  const scoped = roles.map((role) => `${scope}:${role}`);
+  return scope === 'domain' ? scoped : [...roles, ...scoped];
 }
 
 /**

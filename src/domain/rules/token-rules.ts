@@ -23,7 +23,7 @@ export function tokenLocks(
 ): readonly Lock[] {
   if (operation !== 'delete')
     return [
-      ...(caller.identity === undefined ? [caller.id] : []).map((key) => ({ type: token, key })),
+      ...(caller.scope === undefined ? [caller.id] : []).map((key) => ({ type: token, key })),
       ...LIMIT_KINDS.flatMap((kind) =>
         (resource[kind] ?? []).map((key) => ({ type: typeOfLimit(kind), key })),
       ),
@@ -90,10 +90,10 @@ const BY_KEYSTONE_USER = 'because a Keystone user creates the token';
  */
 async function originOf(transaction: Reader, admission: Admission): Promise<Origin> {
   const { caller, settings, now } = admission;
-  if (caller.identity !== undefined) {
+  if (caller.scope !== undefined) {
     const days = settings.keystoneTokenDays;
     return {
-      createdBy: KEYSTONE_USER + caller.identity.userId,
+      createdBy: KEYSTONE_USER + caller.id,
       expires: days === 0 ? null : daysAfter(now, days),
       reason: BY_KEYSTONE_USER,
     };
