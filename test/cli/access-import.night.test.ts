@@ -29,7 +29,7 @@ async function importText(text: string, ...argv: string[]) {
   writeFileSync(path, text);
   const run = await runInside(
     { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
-    ...words`tsigkey import ${path} --scope POOL --resource-id ${POOL_ID}`,
+    ...words`tsigkey import ${path} --pool ${POOL_ID}`,
     ...argv,
   );
   const plain = (part: string) => part.replaceAll(`${folder}/`, '');

@@ -104,7 +104,7 @@ const rows = file(
     { name: NASTY, algorithm: NASTY, secret: 'c2VjcmV0', scope: 'POOL', resource_id: ID },
   ]),
 );
-const scope = ['--scope', 'POOL', '--resource-id', OTHER_ID];
+const scope = ['--pool', OTHER_ID];
 
 const nouns = ['tld', 'tsigkey', 'zone', 'pool'];
 const commands: string[][] = [

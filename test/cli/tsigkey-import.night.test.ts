@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 const secretOf = (name: string) => createHash('sha512').update(name).digest('base64');
 const OTHER_SECRET = secretOf('other');
-const APPLIES_TO = ['--scope', 'POOL', '--resource-id', POOL_ID, '--yes'];
+const APPLIES_TO = ['--pool', POOL_ID, '--yes'];
 /** What the command prints before it imports keys into a pool without zones. */
 const reach = (names: string) =>
   `The new key${names.includes(',') ? 's' : ''} ${names} will${names.includes(',') ? ' each' : ''} open every zone of the pool (now 0), not only the zones that ${names.includes(',') ? 'they open' : 'it opens'} on the name server today.\n`;
@@ -122,7 +122,7 @@ line 7: left out: Tsigil-Stamp-0d6b6b5c.: Tsigil itself creates this key on the 
     const { status, out } = await tsigil(
       `hmac-sha256:a:${SECRET}\n`,
       {},
-      ...words`tsigkey import - --scope ZONE --resource-id ${POOL_ID}`,
+      ...words`tsigkey import - --zone ${POOL_ID}`,
     );
     expect(status).toBe(1);
     expect(out).toMatch(
@@ -149,36 +149,6 @@ line 7: left out: Tsigil-Stamp-0d6b6b5c.: Tsigil itself creates this key on the 
     expect(out).not.toContain(SECRET);
   });
 
-  test('exits with 0, and warns of keys that more than two name servers have', async () => {
-    const addServers = async (pool: string, ...names: string[]) => {
-      const members = { pool_id: pool, driver: 'nsd', address: '127.0.0.1:1', delivery: 'agent' };
-      for (const name of names)
-        expect((await service.post('/v2/nameservers', { name, ...members })).status).toBe(201);
-    };
-    const { body: pool } = await service.post('/v2/pools', { name: 'other' });
-    await addServers(POOL_ID, 'ns1', 'ns2');
-    await addServers(String(pool.id), 'ns3');
-    const body = { ...TSIGKEYS.body('elsewhere'), resource_id: pool.id };
-    await service.post('/v2/tsigkeys', body);
-    const lines = ['one', 'two'].map((name) => `hmac-sha256:${name}:${secretOf(name)}\n`).join('');
-    const text = `${lines}hmac-sha256:three:${SECRET}\n`;
-    const sharedIn = ({ out }: { out: string }) =>
-      out.split('\n').filter((line) => line.startsWith('keys: '));
-    const meaning = 'there can use it on all of them; a key is meant for one pair of servers';
-    expect(sharedIn(await importText(text, '--dry-run'))).toEqual([
-      `keys: warning: three: 3 name servers have this key (ns1, ns2, ns3), and whoever reads it ${meaning}`,
-    ]);
-    await addServers(POOL_ID, 'ns4');
-    const json = await importText(text, '--dry-run', '-f', 'json');
-    expect(JSON.parse(json.out)).toMatchObject({
-      warnings: expect.arrayContaining([expect.objectContaining({ kind: 'shared_key' })]),
-    });
-    expect(sharedIn(await importText(text))).toEqual([
-      `keys: warning: one, two: 3 name servers have each of these keys (ns1, ns2, ns4), and whoever reads one ${meaning}`,
-      `keys: warning: three: 4 name servers have this key (ns1, ns2, ns3, ns4), and whoever reads it ${meaning}`,
-    ]);
-  });
-
   test('exits with 1 for invalid text, prints the line without the secret, and imports nothing', async () => {
     const { status, out, err } = await importText(
       `key a { algorithm hmac-sha256; secret "${SECRET}"; };\nkey b {\n  secret "${SECRET}"\n`,
@@ -197,7 +167,6 @@ line 7: left out: Tsigil-Stamp-0d6b6b5c.: Tsigil itself creates this key on the 
       ['--format', 'yaml'],
       'Allowed choices are json, csv, bind, knot, nsd',
     ],
-    [`hmac-sha256:a:${SECRET}`, ['--resource-id', 'the-pool'], 'must be a UUID'],
     [
       `hmac-sha256:a:${SECRET}`,
       ['--from-powerdns', 'http://127.0.0.1:1'],

@@ -74,7 +74,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
 
     async function importKeys(): Promise<void> {
       const file = join(server.folder, brand.main);
-      const target = ['--scope', 'POOL', '--resource-id', POOL_ID];
+      const target = ['--pool', POOL_ID];
       const { status, out, err } = await run('tsigkey', 'import', file, ...target);
       expect(status, out + err).toBe(0);
       await expect
@@ -402,7 +402,7 @@ test.each(
       );
     const here = ['ns1', '--config', agent.config, '--write', '--yes'];
     const wanted = await permissionsOn(server);
-    const target = ['--scope', 'POOL', '--resource-id', POOL_ID];
+    const target = ['--pool', POOL_ID];
     const source =
       brand.driver === 'powerdns'
         ? ['--from-powerdns', `http://127.0.0.1:${server.controlPort}`]

@@ -10,7 +10,6 @@ import { SECTIONS, WILDCARD_CHOICES } from '../../domain/tld-lists/public-suffix
 import { detectFormat, LIST_FORMATS, readTldList } from '../../domain/tld-lists/read-list.ts';
 import { defineCommand } from '../flags/command.ts';
 import { choice, defaulting, parsed, toggle } from '../flags/flag.ts';
-import { jsonBytes } from '../imports/request-size.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { createReport, quote, type Report } from '../output/import-report.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -89,9 +88,12 @@ export const tldImport = defineCommand({
   },
 });
 
+/** The maximum size of what a request has besides its entries. */
+const MARGIN_BYTES = 1000;
+
 /** Throws `CommandError` if the entries do not fit in one request. */
 function assertOneRequest(entries: readonly ListEntry[]): void {
-  const bytes = entries.reduce((sum, entry) => sum + jsonBytes(bodyOf(entry)), 1000);
+  const bytes = Buffer.byteLength(JSON.stringify(entries.map(bodyOf))) + MARGIN_BYTES;
   if (entries.length <= MAX_ENTRIES && bytes <= MAX_LIST_BYTES) return;
   throw new CommandError(
     EXIT.refused,

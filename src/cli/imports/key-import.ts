@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DefinedKey } from '../../domain/access/access.ts';
+import type { DefinedKey, Finding, ServerConfiguration } from '../../domain/access/access.ts';
+import { keyFindings } from '../../domain/access/warnings.ts';
+import { ALGORITHM_NAMES } from '../../domain/dns/algorithms.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
@@ -13,6 +15,7 @@ import {
   type Grant,
   type Grants,
 } from '../../domain/resources/grants.ts';
+import { keyWarnings } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -20,7 +23,9 @@ import type { Kind, Outcome, Report } from '../output/import-report.ts';
 import { plainCell } from '../output/output.ts';
 import { keyOf } from '../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../service/resource-requests.ts';
-import { ACCEPTED_BYTES, jsonBytes } from './request-size.ts';
+
+/** The size of a request that every Designate and Tsigil service accepts. */
+const ACCEPTED_BYTES = 90_000;
 
 interface UsableKey {
   readonly key: Key;
@@ -53,6 +58,25 @@ export function definedKeys(keys: readonly FoundKey[]): (DefinedKey & UsableKey)
   return keys.flatMap(({ place, found }) =>
     'key' in found && !isOwnKey(comparisonForm(found.key.name)) ? [{ place, ...found }] : [],
   );
+}
+
+/**
+ * Returns what needs a person in the keys of an import, also in those that it leaves out. `existing`
+ * are the keys of the service.
+ */
+export function importFindings(
+  keys: readonly FoundKey[],
+  configuration: ServerConfiguration | undefined,
+  existing: readonly Item[],
+): readonly Finding[] {
+  const others = existing.map(({ name, secret }) => ({
+    name: String(name),
+    secret: String(secret),
+  }));
+  return keyFindings(configuration?.keys ?? definedKeys(keys), others, (key) => {
+    const algorithm = ALGORITHM_NAMES.find((name) => name === key.algorithm);
+    return algorithm === undefined ? [] : keyWarnings({ ...key, algorithm });
+  });
 }
 
 /** What new keys apply to, unless they have a scope of their own. */
@@ -139,7 +163,8 @@ async function planKey(
       const body = { ...key, scope, resource_id: resourceId };
       const granted = grants && { grants: grantList(grantsIn(grants.grantsOf(own))) };
       const whole = { ...body, ...granted };
-      if (jsonBytes(whole) <= ACCEPTED_BYTES) return call(named, 'POST', '/v2/tsigkeys', whole);
+      if (Buffer.byteLength(JSON.stringify(whole)) <= ACCEPTED_BYTES)
+        return call(named, 'POST', '/v2/tsigkeys', whole);
       // Only a PUT accepts many zones, and until then the key must open nothing.
       const { id } = await call(named, 'POST', '/v2/tsigkeys', { ...body, grants: [] });
       return call(named, 'PUT', `/v2/tsigkeys/${String(id)}/grants`, granted);

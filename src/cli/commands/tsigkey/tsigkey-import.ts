@@ -1,8 +1,6 @@
-import { InvalidArgumentError } from 'commander';
 import { saysUses, type Finding } from '../../../domain/access/access.ts';
 import type { RightChange } from '../../../domain/access/changes.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
-import { normaliseUuid } from '../../../domain/model/field.ts';
 import { isOwnKey } from '../../../domain/key-formats/own-keys.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
@@ -11,15 +9,7 @@ import { call, type Connection } from '../../service/client.ts';
 import { findPath, listItems, withHints } from '../../service/resource-requests.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { defineCommand } from '../../flags/command.ts';
-import {
-  choice,
-  configFile,
-  parsed,
-  text,
-  texts,
-  toggle,
-  type ValuesOf,
-} from '../../flags/flag.ts';
+import { choice, configFile, text, texts, toggle, type ValuesOf } from '../../flags/flag.ts';
 import { readReferences, referenceOptions } from '../../flags/references.ts';
 import { conclude, createReport, type Report } from '../../output/import-report.ts';
 import { printList } from '../../output/output.ts';
@@ -38,13 +28,13 @@ import {
 } from '../../imports/key-file.ts';
 import {
   describeReach,
+  importFindings,
   performImport,
   planImport,
   withScope,
   zonesOf,
   type Step,
 } from '../../imports/key-import.ts';
-import { importFindings } from '../../imports/key-warnings.ts';
 import { readPowerdns } from '../../imports/powerdns.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 
@@ -54,12 +44,6 @@ const FLAGS = {
     Object.keys(FILE_FORMATS),
     'read the file in this format (default: detected)',
   ),
-  scope: choice(
-    '<scope>',
-    (tsigkey.fields.scope.schema.enum ?? []).map(String),
-    'set the scope of new keys',
-  ),
-  resourceId: parsed('<id>', 'set the pool or zone of new keys', readUuid),
   update: toggle('replace the algorithm and secret of existing keys'),
   dryRun: toggle('show the changes without making them'),
   widen: texts(
@@ -104,13 +88,19 @@ export const keyImport = defineCommand({
     'openstack tsigkey list -f json | tsigil tsigkey import - --yes  # import the keys of Designate, each for its pool or zone',
   ],
   async run({ argument: file, confirm, connect, flags, local, terminal }) {
-    const { fromNameserver, fromPowerdns = '' } = flags;
+    const { fromNameserver, fromPowerdns = '', pool, zone }: ImportFlags = flags;
+    const hasTarget = (pool ?? zone) !== undefined;
     assertOneSource(file, flags);
     if (fromNameserver === undefined) {
       const source = await (file === undefined
         ? readFromPowerdns(fromPowerdns, terminal)
         : readKeyFile(file, flags.format, terminal));
-      if (source.statesScopes !== true || hasTarget(flags)) assertTarget(flags);
+      if (source.statesScopes !== true && !hasTarget)
+        throw new CommandError(
+          EXIT.usage,
+          'The scope of the keys is missing: the source does not contain scopes',
+          'Add --pool or --zone.',
+        );
       await importKeys(source, flags, { connection: await connect(), terminal, confirm });
       return;
     }
@@ -125,10 +115,7 @@ export const keyImport = defineCommand({
       (await zonesOf(connection)).map(({ name }) => comparisonForm(String(name)));
     const { readNameServer } = await local();
     const printed = await readNameServer(flags.config, fromNameserver, zones);
-    const target = hasTarget(flags)
-      ? flags
-      : { ...flags, pool: await poolOf(connection, fromNameserver) };
-    assertTarget(target);
+    const target = hasTarget ? flags : { ...flags, pool: await poolOf(connection, fromNameserver) };
     await importKeys(await readRunningServer(printed), target, { connection, terminal, confirm });
   },
 });
@@ -156,11 +143,8 @@ async function importKeys(
   const { update = false, dryRun = false, widen = [], createZones = false } = flags;
   const isJson = flags.outputFormat === 'json';
   const report = createReport(isJson ? undefined : (line) => terminal.out.write(line));
-  const { scope = '', resource_id: resourceId = '' } = {
-    scope: flags.scope,
-    resource_id: flags.resourceId,
-    ...(await readReferences(tsigkey, { ...flags }, connection)),
-  };
+  const references = await readReferences(tsigkey, { ...flags }, connection);
+  const { scope = '', resource_id: resourceId = '' } = references;
   const wanted = { scope, resourceId, update };
   const keys = scope === '' ? source.keys : withScope(source.keys, scope);
   const access =
@@ -177,7 +161,7 @@ async function importKeys(
   const existing = await listItems(connection, tsigkey, []);
   const steps = await planImport(connection, keys, existing, wanted, access);
   const findings = [
-    ...(await importFindings(connection, { keys, configuration }, existing, wanted)),
+    ...importFindings(keys, configuration, existing),
     ...(access === undefined ? [] : accessFindings(access)),
   ];
   const all = [...(access?.zoneSteps ?? []), ...steps];
@@ -259,20 +243,6 @@ async function poolOf(connection: Connection, name: string): Promise<string> {
   return String(server.pool_id);
 }
 
-function hasTarget({ scope, resourceId, pool, zone }: ImportFlags): boolean {
-  return [scope, resourceId, pool, zone].some((each) => each !== undefined);
-}
-
-function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {
-  if (pool !== undefined || zone !== undefined) return;
-  if (scope === undefined || resourceId === undefined)
-    throw new CommandError(
-      EXIT.usage,
-      'The scope of the keys is missing: the source does not contain scopes',
-      'Add --pool or --zone, or both --scope and --resource-id.',
-    );
-}
-
 /** Throws `CommandError` unless exactly one source of keys is given. */
 function assertOneSource(file: string | undefined, flags: ImportFlags): void {
   const sources = [
@@ -304,10 +274,4 @@ async function readFromPowerdns(url: string, { environment }: Terminal): Promise
     );
   }
   return readPowerdns(url.replace(/\/+$/, ''), apiKey);
-}
-
-function readUuid(value: string): string {
-  const id = normaliseUuid(value);
-  if (id === undefined) throw new InvalidArgumentError('It must be a UUID.');
-  return id;
 }
