@@ -1,7 +1,12 @@
 import type { Ask, LocalCommands } from './cli/service/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
-import type { FormerFiles, OpenFiles, ReadRunningServer } from './cli/service/running-server.ts';
+import type {
+  FileEditor,
+  FormerFiles,
+  OpenFiles,
+  ReadRunningServer,
+} from './cli/service/running-server.ts';
 import {
   checkConnections,
   configFrom,
@@ -81,15 +86,16 @@ export const openFiles: OpenFiles = async (configPath, name) => {
     return files && open(files);
   });
   if (opened === undefined) return undefined;
-  const { check, write, undo, create, load } = opened;
-  return {
-    ...opened,
+  const { check, write, undo, create, load } = opened.editor;
+  const editor: FileEditor = {
+    ...opened.editor,
     check: (...given) => explained(() => check(...given)),
     write: (...given) => explained(() => write(...given)),
     undo: () => explained(undo),
     create: (...given) => explained(() => create(...given)),
     load: () => explained(load),
   };
+  return { ...opened, editor };
 };
 
 /** How long the name servers may take to name their files. */

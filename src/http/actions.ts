@@ -152,11 +152,13 @@ async function readRequest(
     expects: expected && ((state) => expected.includes(tagOf(state))),
     isForced: isForced(request),
     slicer,
-    async waitFor(work) {
-      request.releaseConnection?.();
-      return work();
+    connection: {
+      async waitFor(work) {
+        request.releaseConnection?.();
+        return work();
+      },
+      disconnected: () => connectionSignal(request.raw.socket),
     },
-    disconnected: () => connectionSignal(request.raw.socket),
     pageLinks(marker) {
       const url = request.base + action.path;
       const given = parametersOf(request);

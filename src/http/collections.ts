@@ -74,8 +74,8 @@ function prepare(type: ResourceType, settings: Pick<Settings, 'pendingStatus'>) 
   const hasVariants = isLive(type) || type.withoutUpdatedAt === true;
   const path = `/v2/${type.collection}`;
   return {
-    ...writers,
     type,
+    writers,
     secrets,
     createdMembers,
     updatedMembers,
@@ -112,7 +112,7 @@ function isCounted(type: ResourceType, request: FastifyRequest): boolean {
 
 function creationIn({
   type,
-  creationWriter,
+  writers: { creationWriter },
   contextOf,
   urlOf,
   statusOf,
@@ -140,7 +140,12 @@ function creationIn({
   };
 }
 
-function listOf({ type, whole, writerFor, recordSecrets, urlOf }: Collection): Handler {
+function listOf({
+  type,
+  writers: { whole, writerFor },
+  recordSecrets,
+  urlOf,
+}: Collection): Handler {
   const listName = JSON.stringify(type.collection);
   return async (request, reply) => {
     const { dependencies } = request.settings;
@@ -181,8 +186,7 @@ function listOf({ type, whole, writerFor, recordSecrets, urlOf }: Collection): H
 
 function readingIn({
   type,
-  whole,
-  writerFor,
+  writers: { whole, writerFor },
   recordSecrets,
   secrets,
   hasVariants,
@@ -206,8 +210,7 @@ function readingIn({
 
 function updateIn({
   type,
-  whole,
-  writerFor,
+  writers: { whole, writerFor },
   recordSecrets,
   secrets,
   contextOf,
@@ -236,7 +239,7 @@ function updateIn({
   };
 }
 
-function deletionIn({ type, writerFor, urlOf, statusOf }: Collection): Handler {
+function deletionIn({ type, writers: { writerFor }, urlOf, statusOf }: Collection): Handler {
   return async (request, reply) => {
     const resource = await deleteResource(
       request.settings.dependencies,

@@ -34,8 +34,11 @@ interface Member {
  * Creates a writer for the resources of a type. Prepares the member names once, because all
  * resources of a type have the same members. Omits the members in `hidden`.
  */
-export function createWriter(type: ResourceType, hidden: readonly string[] = []): ResourceWriter {
-  const names = shownMembers(type).filter((name) => name !== 'id' && !hidden.includes(name));
+export function createWriter(
+  type: ResourceType,
+  hiddenMembers: readonly string[] = [],
+): ResourceWriter {
+  const names = shownMembers(type).filter((name) => name !== 'id' && !hiddenMembers.includes(name));
   const members = names.map(memberOf);
   const linkStartOf = (collectionUrl: string) =>
     `,"links":{"self":${JSON.stringify(`${collectionUrl}/`).slice(0, -1)}`;

@@ -19,7 +19,7 @@ export async function checkConfiguration(
   zones: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Requirement[]> {
-  const { configured = [], kept = [] } = (await configurationOf(driver, signal)) ?? {};
+  const { configured = [], formerFiles = [] } = (await configurationOf(driver, signal)) ?? {};
   const served = new Set(zones);
   const ours = configured.filter(({ name }) => served.has(name));
   const lists = rights.flatMap((right): Requirement[] => {
@@ -42,11 +42,11 @@ export async function checkConfiguration(
       problem: `\`update-policy\` decides instead in: ${policies}.`,
       hint: 'Let it name each successor of a key that it names.',
     });
-  if (kept.length === 0) return lists;
+  if (formerFiles.length === 0) return lists;
   const left: Requirement = {
     requirement: 'No former configuration is left.',
     ok: true,
-    problem: `An adoption has kept: ${kept.map((path) => `'${path}'`).join(', ')}.`,
+    problem: `An adoption has kept: ${formerFiles.map((path) => `'${path}'`).join(', ')}.`,
     hint: 'These files contain secrets. Delete them once all is well.',
   };
   return [...lists, left];
@@ -57,17 +57,17 @@ export async function formerFilesOf(
   driver: Driver,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  return (await configurationOf(driver, signal))?.kept ?? [];
+  return (await configurationOf(driver, signal))?.formerFiles ?? [];
 }
 
 async function configurationOf(driver: Driver, signal: AbortSignal) {
   try {
     const files = await driver.files?.(signal);
     if (files === undefined) return undefined;
-    const { source, includesOwn, kept } = await openFiles(files);
+    const { source, includesOwn, formerFiles } = await openFiles(files);
     if (!includesOwn) return undefined;
     const read = ACCESS_READERS[files.format]?.(source.text, source.include, source.path);
-    return { configured: read?.zones ?? [], kept: [...kept.values()] };
+    return { configured: read?.zones ?? [], formerFiles: [...formerFiles.values()] };
   } catch (error) {
     // Another requirement reports a configuration that cannot be read.
     if (error instanceof DriverError || error instanceof KeyFileError) return undefined;

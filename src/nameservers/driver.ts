@@ -22,7 +22,7 @@ export interface Driver {
    */
   apply(
     state: DesiredState,
-    owned: ReadonlySet<string>,
+    ownNames: ReadonlySet<string>,
     signal: AbortSignal,
     intend?: Intend,
   ): Promise<Applied>;
@@ -32,7 +32,7 @@ export interface Driver {
    */
   compare(
     state: DesiredState,
-    owned: ReadonlySet<string>,
+    ownNames: ReadonlySet<string>,
     signal: AbortSignal,
   ): Promise<readonly Difference[]>;
   /**
@@ -45,7 +45,7 @@ export interface Driver {
    * comparison form. Drivers have this function if Tsigil's keys on the server can only be told
    * from other keys by the database. Throws `DriverError`.
    */
-  unknownKeys?(owned: ReadonlySet<string>, signal: AbortSignal): Promise<readonly string[]>;
+  unknownKeys?(ownNames: ReadonlySet<string>, signal: AbortSignal): Promise<readonly string[]>;
   /**
    * Reads the configuration of the running server, with its secrets. `zones` returns the names of
    * zones in comparison form that the server may have besides those in its files. Throws

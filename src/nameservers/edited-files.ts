@@ -59,15 +59,16 @@ async function newestKept(path: string, text: string): Promise<string | undefine
  * Opens the files of a server to edit them: its configuration, and Tsigil's file, which it may
  * include. Throws `DriverError`.
  */
-export async function openFiles({ format, own, main, checker, plain, load }: ServerFiles) {
+export async function openFiles(server: ServerFiles) {
+  const { format, own, main, plain } = server;
   const configuration = await readConfiguration(main, own);
   if (configuration === undefined) throw notRead(`'${main}', or a file that it includes,`);
   const { text, include, files, ownPaths } = configuration;
   const texts = new Map([...files].map(([path, file]) => [path, file.text]));
-  const kept = new Map<string, string>();
+  const formerFiles = new Map<string, string>();
   for (const [path, former] of texts) {
     const found = await newestKept(path, former);
-    if (found !== undefined) kept.set(path, found);
+    if (found !== undefined) formerFiles.set(path, found);
   }
   const content = await readFile(own, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return '';
@@ -86,6 +87,42 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
       }
     },
   };
+  return {
+    format,
+    own: ownFile,
+    plain: plain(content),
+    includesOwn: ownPaths.size > 0,
+    source,
+    texts,
+    formerFiles,
+    /**
+     * Returns the edits that include another file instead of one, or none if no file includes it.
+     * Throws `KeyFileError` if only a pattern or a folder includes it.
+     */
+    includeEdits(from: string, to: string): readonly Edit[] {
+      const edits = [...texts].flatMap(([file, former]) =>
+        [...former.matchAll(INCLUDE)].flatMap((found): Edit[] => {
+          const [statement, path = ''] = found;
+          const absolute = resolve(dirname(file), path);
+          if ((ownPaths.has(absolute) ? own : absolute) !== from) return [];
+          const start = found.index + statement.lastIndexOf(path);
+          return [{ file, start, end: start + path.length, text: to }];
+        }),
+      );
+      const isIncluded = from === own ? ownPaths.size > 0 : texts.has(from);
+      if (isIncluded && edits.length === 0)
+        throw new KeyFileError(main, `only a pattern or a folder includes '${from}', not its path`);
+      return edits;
+    },
+    editor: createEditor(server, texts),
+  };
+}
+
+/** Returns what edits the files with these texts, and takes back what it has edited. */
+function createEditor(
+  { own, main, checker, load }: ServerFiles,
+  texts: ReadonlyMap<string, string>,
+) {
   /** The edited files, in order, and where the former ones are kept. */
   const edited: (readonly [file: string, kept: string])[] = [];
 
@@ -110,32 +147,6 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
     for (const file of created.splice(0)) await remove(file);
   };
   return {
-    format,
-    own: ownFile,
-    plain: plain(content),
-    includesOwn: ownPaths.size > 0,
-    source,
-    texts,
-    kept,
-    /**
-     * Returns the edits that include another file instead of one, or none if no file includes it.
-     * Throws `KeyFileError` if only a pattern or a folder includes it.
-     */
-    includeEdits(from: string, to: string): readonly Edit[] {
-      const edits = [...texts].flatMap(([file, former]) =>
-        [...former.matchAll(INCLUDE)].flatMap((found): Edit[] => {
-          const [statement, path = ''] = found;
-          const absolute = resolve(dirname(file), path);
-          if ((ownPaths.has(absolute) ? own : absolute) !== from) return [];
-          const start = found.index + statement.lastIndexOf(path);
-          return [{ file, start, end: start + path.length, text: to }];
-        }),
-      );
-      const isIncluded = from === own ? ownPaths.size > 0 : texts.has(from);
-      if (isIncluded && edits.length === 0)
-        throw new KeyFileError(main, `only a pattern or a folder includes '${from}', not its path`);
-      return edits;
-    },
     /** Returns what the server's own program finds in an edited configuration, or undefined. */
     async check(edit: Source): Promise<string | undefined> {
       const folder = await mkdtemp(join(tmpdir(), 'tsigil-check-'));

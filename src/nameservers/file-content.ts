@@ -19,9 +19,9 @@ const DISABLED = '# Disabled, because other lines name these keys: ';
 export interface FileKeys {
   readonly state: DesiredState;
   /** Tsigil's keys that stay in the file although the state does not have them. */
-  readonly others: readonly Key[];
+  readonly stayingKeys: readonly Key[];
   /** Removed keys whose names other lines need, with random secrets and without rights. */
-  readonly disabled: readonly Key[];
+  readonly disabledKeys: readonly Key[];
 }
 
 /**
@@ -31,20 +31,20 @@ export interface FileKeys {
 export async function renderContent(
   server: FileServer,
   header: string,
-  { state, others, disabled }: FileKeys,
+  { state, stayingKeys, disabledKeys }: FileKeys,
   former: string,
   slicer: Slicer,
 ): Promise<string> {
   const { brand, stamp: stampForm = COMMENT } = server;
-  const parts = disabled.length === 0 ? [] : [disabledLine(disabled)];
+  const parts = disabledKeys.length === 0 ? [] : [disabledLine(disabledKeys)];
   const lists = grantsOf(state, {
     rights: rightsOf(brand),
     zoneRights: server.zoneRights ?? rightsOf(brand),
     lists: server.lists(former),
-    others: new Set(others.map(({ name }) => name)),
+    otherNames: new Set(stayingKeys.map(({ name }) => name)),
   });
   await nextIfOver(slicer);
-  const rendered = server.render([...state.keys, ...others, ...disabled], lists);
+  const rendered = server.render([...state.keys, ...stayingKeys, ...disabledKeys], lists);
   await eachInSlices(slicer, rendered, (part) => parts.push(part));
   await nextIfOver(slicer);
   const content = parts.join('');

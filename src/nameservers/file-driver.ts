@@ -73,32 +73,32 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
   let unplaced: Unplaced | undefined;
 
   /** The names that the server refused, because its configuration has other keys with them. */
-  let refused: ReadonlySet<string> = new Set();
+  let refusedNames: ReadonlySet<string> = new Set();
 
   /**
    * Forgets the refused names that the configuration no longer has. Without an answer of the
    * server, `otherwise` are the refused names.
    */
   const recheckRefused = async (signal: AbortSignal, otherwise: ReadonlySet<string>) => {
-    if (refused.size === 0) return;
+    if (refusedNames.size === 0) return;
     const names = await server.configured?.(signal).catch(() => otherwise);
-    refused = new Set([...refused].filter((name) => names?.has(name)));
+    refusedNames = new Set([...refusedNames].filter((name) => names?.has(name)));
   };
 
   const plan = async (
     state: DesiredState,
-    owned: ReadonlySet<string>,
+    ownNames: ReadonlySet<string>,
     signal: AbortSignal,
     isComparison = false,
   ): Promise<FilePlan> => {
-    const planned = await planFile(state, owned, signal, { refused, isComparison });
+    const planned = await planFile(state, ownNames, signal, { refusedNames, isComparison });
     ({ unplaced } = planned);
     return planned;
   };
 
-  const isLoaded = ({ former, content, loaded, ours }: FilePlan) =>
+  const isLoaded = ({ former, content, loaded, formerKeys }: FilePlan) =>
     former === content &&
-    loaded.has(content, ours) &&
+    loaded.has(content, formerKeys) &&
     (loaded.certain || digest === digestOf(content));
 
   /**
@@ -113,7 +113,7 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     const { former, content } = planned;
     digest = undefined;
     if (content !== former) await file.replace(content);
-    const keys = keysByName([...planned.keys, ...planned.others, ...planned.disabled]);
+    const keys = keysByName([...planned.keys, ...planned.stayingKeys, ...planned.disabledKeys]);
     keyReader.note(content, keys);
     try {
       await server.load(signal);
@@ -128,14 +128,14 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
         // A server may have loaded a part of the file.
         if (isRefused) await server.load(signal).catch(() => undefined);
       };
-      const names = await refusedNames(planned, state, keys, error, signal).finally(restore);
+      const names = await namesRefused(planned, state, keys, error, signal).finally(restore);
       if (names.size === 0) throw error;
       return names;
     }
   };
 
   /** Returns the names of the keys because of which the server refuses the file with `error`. */
-  const refusedNames = async (
+  const namesRefused = async (
     planned: FilePlan,
     state: DesiredState,
     keys: ReadonlyMap<string, Key>,
@@ -154,7 +154,7 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
    * begins with the keys that the server has, so that none of these is missing meanwhile.
    */
   const namesFoundByLoading = async (
-    { former = '', keys, others, disabled, ours }: FilePlan,
+    { former = '', keys, stayingKeys, disabledKeys, formerKeys }: FilePlan,
     state: DesiredState,
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> => {
@@ -162,7 +162,7 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     const names = new Set<string>();
     const add = async (some: readonly DesiredKey[]): Promise<void> => {
       if (some.length === 0) return;
-      const more = { state: { ...state, keys: [...accepted, ...some] }, others, disabled };
+      const more = { state: { ...state, keys: [...accepted, ...some] }, stayingKeys, disabledKeys };
       await file.replace(await renderContent(server, file.header, more, former, newSlicer()));
       try {
         await server.load(signal);
@@ -175,8 +175,8 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
         else for (const half of [some.slice(0, middle), some.slice(middle)]) await add(half);
       }
     };
-    await add(keys.filter(({ name }) => ours.has(name)));
-    await add(keys.filter(({ name }) => !ours.has(name)));
+    await add(keys.filter(({ name }) => formerKeys.has(name)));
+    await add(keys.filter(({ name }) => !formerKeys.has(name)));
     return names;
   };
 
@@ -186,7 +186,7 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     signal: AbortSignal,
   ): Promise<boolean> => {
     if (same?.state.keys !== keys || same.state.zones !== zones) return false;
-    if (refused.size + kept.length > 0 || isHeld === true) return false;
+    if (refusedNames.size + kept.length > 0 || isHeld === true) return false;
     const { content } = same;
     const carried = stampIn(server, content);
     if (carried === undefined || !(stamps.length === 0 || stamps.includes(carried))) return false;
@@ -228,13 +228,13 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     return true;
   };
 
-  const apply: Driver['apply'] = async (state, owned, signal, intend) => {
+  const apply: Driver['apply'] = async (state, ownNames, signal, intend) => {
     await recheckRefused(signal, new Set());
     for (let isFirst = true; ; isFirst = false) {
-      const planned = await plan(state, owned, signal);
+      const planned = await plan(state, ownNames, signal);
       const { prepared } = planned;
-      const problems = planned.taken.map((key) => takenProblem(planned, key));
-      const disabled = planned.disabled.map(({ name }) => name);
+      const problems = planned.takenKeys.map((key) => takenProblem(planned, key));
+      const disabled = planned.disabledKeys.map(({ name }) => name);
       const result = { problems, ...(disabled.length === 0 ? {} : { disabled }) };
       if (prepared !== undefined)
         return { changed: await prepare(planned, intend), prepared, ...result };
@@ -242,20 +242,20 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
       if (isFirst) await intend?.(planned.keys);
       const names = await replace(planned, state, signal).catch(async (error: unknown) => {
         const isMissing = error instanceof DriverError && error.code === 'not_included';
-        if (isMissing && (await plan(state, owned, signal)).prepared !== undefined) return null;
+        if (isMissing && (await plan(state, ownNames, signal)).prepared !== undefined) return null;
         throw error;
       });
       if (names === null) continue; // the next plan says why the server is not ready
       if (names.size === 0) return { changed: true, ...result };
-      refused = new Set([...refused, ...names]);
+      refusedNames = new Set([...refusedNames, ...names]);
     }
   };
 
-  const compare: Driver['compare'] = async (state, owned, signal) => {
-    await recheckRefused(signal, refused);
+  const compare: Driver['compare'] = async (state, ownNames, signal) => {
+    await recheckRefused(signal, refusedNames);
     if (await isSame(state, signal)) return [];
-    const planned = await plan(state, owned, signal, true);
-    const { former, content, loaded, ours, prepared } = planned;
+    const planned = await plan(state, ownNames, signal, true);
+    const { former, content, loaded, formerKeys, prepared } = planned;
     const other = (message: string): Difference[] => [{ kind: 'other', message }];
     const differences = await keyDifferences(planned);
     if (differences.length > 0) return differences;
@@ -263,15 +263,16 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
       return other(`'${options.file}' differs from the content that Tsigil would write.`);
     if (prepared !== undefined) return other(prepared);
     // `digest` is not known after a restart. A pass that was interrupted applies without comparing.
-    const isWhole = planned.taken.length + (state.kept?.length ?? 0) === 0 && !state.isHeld;
+    const isWhole = planned.takenKeys.length + (state.kept?.length ?? 0) === 0 && !state.isHeld;
     const files = loaded.certain ? undefined : await configuration.state(signal);
     same = isWhole ? { content, state, files } : undefined;
-    if (loaded.has(content, ours)) return [];
+    if (loaded.has(content, formerKeys)) return [];
     return other(`${program} may not have loaded '${options.file}'.`);
   };
 
   const keyDifferences = async (planned: FilePlan): Promise<readonly Difference[]> => {
-    const { former, content, keys, others, disabled, loaded, ours, prepared } = planned;
+    const { former, content, keys, stayingKeys, disabledKeys, loaded, formerKeys, prepared } =
+      planned;
     const slicer = newSlicer();
     const loadedNames = loaded.names();
     const differences: Difference[] = [];
@@ -280,15 +281,15 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     await eachInSlices(slicer, keys, (key) => {
       const { name } = key;
       const isKeyLoaded = prepared !== undefined || (loadedNames?.has(name) ?? true);
-      const difference = differenceOf(key, ours.get(name), isKeyLoaded);
+      const difference = differenceOf(key, formerKeys.get(name), isKeyLoaded);
       if (difference !== undefined) differences.push(difference);
       else if (hasOtherLists(name)) {
         const message = `'${options.file}' has the key with other rights or zones.`;
         differences.push({ kind: 'changed', key: name, message });
       }
     });
-    const names = new Set([...keys, ...others, ...disabled].map(({ name }) => name));
-    for (const name of ours.keys())
+    const names = new Set([...keys, ...stayingKeys, ...disabledKeys].map(({ name }) => name));
+    for (const name of formerKeys.keys())
       if (!names.has(name))
         differences.push({
           kind: 'extra',

@@ -19,10 +19,10 @@ export interface FilePlan extends Omit<FileKeys, 'state'> {
   readonly content: string;
   readonly keys: readonly DesiredKey[];
   /** Keys that were left out, because other keys on the server have their names. */
-  readonly taken: readonly DesiredKey[];
+  readonly takenKeys: readonly DesiredKey[];
   readonly loaded: Loaded;
   /** The keys of the former content. */
-  readonly ours: ReadonlyMap<string, Key>;
+  readonly formerKeys: ReadonlyMap<string, Key>;
   /** Why the server is not ready to load the file. Undefined if it is, or if this is not known. */
   readonly prepared: string | undefined;
   /** Why it is not known from where the server has keys of Tsigil, if it has such keys. */
@@ -31,7 +31,7 @@ export interface FilePlan extends Omit<FileKeys, 'state'> {
 
 export interface PlanOptions {
   /** The names that the server refused, because its configuration has other keys with them. */
-  readonly refused: ReadonlySet<string>;
+  readonly refusedNames: ReadonlySet<string>;
   /** Whether nothing is changed. Removed keys that have random secrets then stay. */
   readonly isComparison?: boolean;
 }
@@ -39,7 +39,7 @@ export interface PlanOptions {
 /** Plans the content of Tsigil's file. Throws `DriverError`. */
 export type PlanFile = (
   state: DesiredState,
-  owned: ReadonlySet<string>,
+  ownNames: ReadonlySet<string>,
   signal: AbortSignal,
   options: PlanOptions,
 ) => Promise<FilePlan>;
@@ -71,14 +71,14 @@ export function createFilePlanner(
       .toSorted(byName);
   };
 
-  return async (state, owned, signal, { refused, isComparison = false }) => {
+  return async (state, ownNames, signal, { refusedNames, isComparison = false }) => {
     const former = await file.read();
     const loaded = await server.inspect(signal);
     const slicer = newSlicer();
-    const ours = await keyReader.read(former ?? '', slicer);
+    const formerKeys = await keyReader.read(former ?? '', slicer);
     await nextIfOver(slicer);
     const { reason: prepared, keys: definitions } =
-      (await configuration.definitions(former ?? '', ours, loaded, signal)) ?? {};
+      (await configuration.definitions(former ?? '', formerKeys, loaded, signal)) ?? {};
     const loadedNames = loaded.names();
     const isOthers = (key: DesiredKey) => {
       const { name } = key;
@@ -87,31 +87,42 @@ export function createFilePlanner(
       // Loading the file also takes away the keys that the operator has deleted from other files.
       const isLoaded = loadedNames?.has(name) === true;
       const isDefined = isLoaded && (definitions === undefined || other !== undefined);
-      return refused.has(name) || (isDefined && !ours.has(name) && !owned.has(name));
+      return refusedNames.has(name) || (isDefined && !formerKeys.has(name) && !ownNames.has(name));
     };
     const isTaken = (key: DesiredKey) => server.isReserved?.(key.name) === true || isOthers(key);
-    const wanted = withKept(state, ours);
-    const taken = wanted.filter(isTaken);
+    const wanted = withKept(state, formerKeys);
+    const takenKeys = wanted.filter(isTaken);
     const isPlaceKnown =
-      definitions !== undefined || !taken.some((key) => isLoadedSame(loaded, key));
+      definitions !== undefined || !takenKeys.some((key) => isLoadedSame(loaded, key));
     const unplaced = isPlaceKnown ? undefined : await configuration.unplaced(loaded, signal);
-    const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));
+    const keys = takenKeys.length === 0 ? wanted : wanted.filter((key) => !takenKeys.includes(key));
     await nextIfOver(slicer);
     const names = new Set(wanted.map(({ name }) => name));
     const isElsewhere = (name: string) =>
-      refused.has(name) || (prepared !== undefined && definitions?.has(name) === true);
-    const unwanted = [...ours.values()].filter(
+      refusedNames.has(name) || (prepared !== undefined && definitions?.has(name) === true);
+    const unwanted = [...formerKeys.values()].filter(
       ({ name }) => !names.has(name) && !isElsewhere(name),
     );
-    const stays = ({ name }: Key) => state.isHeld === true && !owned.has(name);
-    const others = unwanted.filter(stays);
+    const stays = ({ name }: Key) => state.isHeld === true && !ownNames.has(name);
+    const stayingKeys = unwanted.filter(stays);
     const removals = unwanted.filter((key) => !stays(key));
-    const disabled = await disabledOf(removals, disabledIn(former ?? ''), isComparison, signal);
+    const disabledKeys = await disabledOf(removals, disabledIn(former ?? ''), isComparison, signal);
     const sorted = { ...state, keys: keys.toSorted(byName) };
     await nextIfOver(slicer);
-    const fileKeys = { state: sorted, others, disabled };
+    const fileKeys = { state: sorted, stayingKeys, disabledKeys };
     const content = await renderContent(server, file.header, fileKeys, former ?? '', slicer);
-    return { former, content, keys, others, disabled, taken, loaded, ours, prepared, unplaced };
+    return {
+      former,
+      content,
+      keys,
+      stayingKeys,
+      disabledKeys,
+      takenKeys,
+      loaded,
+      formerKeys,
+      prepared,
+      unplaced,
+    };
   };
 }
 

@@ -219,15 +219,15 @@ function describeEnd(end: ChainEnd | undefined): string {
 }
 
 function describe(
-  { tokens, keys, retiredIds, retired, changed, added }: ChangesSince,
+  { deletedTokens, deletedKeys, retiredIds, retiredKeys, changedKeys, added }: ChangesSince,
   revive: boolean,
 ): string[] {
   const lines = [
-    ...tokens.map(({ name }) => `  token ${name}: deleted`),
-    ...[...keys, ...retired].map(
+    ...deletedTokens.map(({ name }) => `  token ${name}: deleted`),
+    ...[...deletedKeys, ...retiredKeys].map(
       ({ id, name }) => `  tsigkey ${name}: ${retiredIds.has(id) ? 'retired' : 'deleted'}`,
     ),
-    ...changed.map(
+    ...changedKeys.map(
       ({ current, given, grants }) =>
         `  tsigkey ${current.name}: other ${[...Object.keys(given), ...(grants === undefined ? [] : ['grants'])].join(', ')}`,
     ),

@@ -23,17 +23,17 @@ export interface RestoredOver {
 
 /** What the replaced database has taken away since the backup, and what it has added. */
 export interface ChangesSince {
-  readonly tokens: readonly Token[];
-  readonly keys: readonly Tsigkey[];
+  readonly deletedTokens: readonly Token[];
+  readonly deletedKeys: readonly Tsigkey[];
   /** The ids of those of them that were retired rather than deleted. */
   readonly retiredIds: ReadonlySet<string>;
   /** Retired keys of the backup that nobody can restore any more. */
-  readonly retired: readonly RetiredKey[];
+  readonly retiredKeys: readonly RetiredKey[];
   /**
    * Keys whose name, secret or scope was replaced, with the members that are in force now, and keys
    * whose grants were narrowed, with what both databases permit.
    */
-  readonly changed: readonly ChangedKey[];
+  readonly changedKeys: readonly ChangedKey[];
   /** The names of tokens and keys that the backup does not have. */
   readonly added: { readonly tokens: readonly string[]; readonly keys: readonly string[] };
 }
@@ -46,16 +46,21 @@ interface ChangedKey {
 }
 
 export const NO_CHANGES: ChangesSince = {
-  tokens: [],
-  keys: [],
+  deletedTokens: [],
+  deletedKeys: [],
   retiredIds: new Set(),
-  retired: [],
-  changed: [],
+  retiredKeys: [],
+  changedKeys: [],
   added: { tokens: [], keys: [] },
 };
 
-export function isEmpty({ tokens, keys, retired, changed }: ChangesSince): boolean {
-  return tokens.length + keys.length + retired.length + changed.length === 0;
+export function isEmpty({
+  deletedTokens,
+  deletedKeys,
+  retiredKeys,
+  changedKeys,
+}: ChangesSince): boolean {
+  return deletedTokens.length + deletedKeys.length + retiredKeys.length + changedKeys.length === 0;
 }
 
 /**
@@ -107,15 +112,15 @@ export async function changesSince(backup: Reader, replaced: Reader): Promise<Ch
   const restored = await replaced.present(
     tsigkey,
     'id',
-    retired.missing.map(({ id }) => id),
+    retired.missingRows.map(({ id }) => id),
   );
   const retiredIds = await replaced.present(
     retiredKey,
     'id',
-    keys.missing.map(({ id }) => id),
+    keys.missingRows.map(({ id }) => id),
   );
-  const changed: ChangedKey[] = [];
-  for (const [current, later] of keys.both) {
+  const changedKeys: ChangedKey[] = [];
+  for (const [current, later] of keys.pairs) {
     const given = await replacedMembers(current, later, backup);
     const narrowed = await narrowedGrants(
       {
@@ -126,15 +131,15 @@ export async function changesSince(backup: Reader, replaced: Reader): Promise<Ch
       [later, replaced],
     );
     if (Object.keys(given).length + Object.keys(narrowed).length > 0)
-      changed.push({ current, given, ...narrowed });
+      changedKeys.push({ current, given, ...narrowed });
   }
   return {
-    tokens: tokens.missing,
-    keys: keys.missing,
+    deletedTokens: tokens.missingRows,
+    deletedKeys: keys.missingRows,
     retiredIds,
-    retired: retired.missing.filter(({ id }) => !restored.has(id)),
-    changed,
-    added: { tokens: tokens.added, keys: keys.added },
+    retiredKeys: retired.missingRows.filter(({ id }) => !restored.has(id)),
+    changedKeys,
+    added: { tokens: tokens.addedNames, keys: keys.addedNames },
   };
 }
 
@@ -143,12 +148,12 @@ async function compare<F extends Fields>(
   backup: Reader,
   replaced: Reader,
 ): Promise<{
-  missing: ResourceOf<F>[];
-  both: [backup: ResourceOf<F>, replaced: ResourceOf<F>][];
-  added: string[];
+  missingRows: ResourceOf<F>[];
+  pairs: [backup: ResourceOf<F>, replaced: ResourceOf<F>][];
+  addedNames: string[];
 }> {
-  const missing: ResourceOf<F>[] = [];
-  const both: [ResourceOf<F>, ResourceOf<F>][] = [];
+  const missingRows: ResourceOf<F>[] = [];
+  const pairs: [ResourceOf<F>, ResourceOf<F>][] = [];
   const idsOf = (rows: readonly ResourceOf<F>[]) => rows.map(({ id }) => id);
   for await (const rows of allResources(type, backup)) {
     const later = new Map(
@@ -156,16 +161,16 @@ async function compare<F extends Fields>(
     );
     for (const row of rows) {
       const found = later.get(row.id);
-      if (found === undefined) missing.push(row);
-      else both.push([row, found]);
+      if (found === undefined) missingRows.push(row);
+      else pairs.push([row, found]);
     }
   }
-  const added: string[] = [];
+  const addedNames: string[] = [];
   for await (const rows of allResources(type, replaced)) {
     const backupIds = await backup.present(type, 'id', idsOf(rows));
-    for (const row of rows) if (!backupIds.has(row.id)) added.push(String(row.name));
+    for (const row of rows) if (!backupIds.has(row.id)) addedNames.push(String(row.name));
   }
-  return { missing, both, added };
+  return { missingRows, pairs, addedNames };
 }
 
 /**
@@ -218,16 +223,16 @@ const NOTHING: Grants = { all: '', zones: new Map() };
 /** Takes away in a restored copy what the replaced database had taken away. */
 export async function withdraw(
   changes: Changes,
-  { tokens, keys, retired, changed }: ChangesSince,
+  { deletedTokens, deletedKeys, retiredKeys, changedKeys }: ChangesSince,
 ): Promise<void> {
-  for (const deleted of tokens) await changes.remove(token, deleted);
-  for (const deleted of keys) await changes.remove(tsigkey, deleted);
-  for (const { id } of retired) {
+  for (const deleted of deletedTokens) await changes.remove(token, deleted);
+  for (const deleted of deletedKeys) await changes.remove(tsigkey, deleted);
+  for (const { id } of retiredKeys) {
     await changes.drop(retiredKey, id);
     const row = await changes.get(lifecycle, id);
     if (row !== undefined) await leave(changes, row);
   }
-  for (const { current, given, grants } of changed) {
+  for (const { current, given, grants } of changedKeys) {
     // Without grants first, because those of the backup may be outside the scope that is in force.
     if (grants !== undefined) await changes.grant(current, NOTHING);
     const key = (await changes.getToChange(tsigkey, current.id)) ?? current;

@@ -45,7 +45,7 @@ export interface RotationJob {
 /** How many keys are in which state, how many rotations wait since when, and which keys are used. */
 export interface RotationState {
   readonly states: ReadonlyMap<string, number>;
-  readonly waiting: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
+  readonly waits: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
   readonly used: number;
   /** The keys that expire within so many days, by the days of `WARNING_DAYS`. */
   readonly expiring: ReadonlyMap<number, number>;
@@ -128,7 +128,7 @@ export function runRotations({
       states.set('active', (states.get('active') ?? 0) + Number(all?.count) - withRow);
       return {
         states,
-        waiting: new Map(
+        waits: new Map(
           waiting.map(({ reason, count, since }) => [
             String(reason),
             { count: Number(count), since: String(since) },

@@ -182,9 +182,9 @@ test('an agent whose keys fail for long reasons sends an answer that the service
       renew: () => Promise.resolve(0),
     },
     {
-      verify: (_server, _zones, { accepted }) =>
+      verify: (_server, _zones, { acceptedKeys }) =>
         Promise.resolve({
-          failures: new Map(accepted.map(({ id }) => [id, error])),
+          failures: new Map(acceptedKeys.map(({ id }) => [id, error])),
           open: undefined,
         }),
     },

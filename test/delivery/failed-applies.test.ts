@@ -63,7 +63,8 @@ async function stateOf(id: string): Promise<string> {
   if (key === undefined) throw new Error(`There is no key ${id}`);
   await passDependencies(delivery).store.seen([server]);
   const status = createDeliveryStatus(opened.database, opened.store);
-  return deliveriesOf(key, await status.ofKey(key)).state;
+  const [places = []] = await status.ofKeys([key]);
+  return deliveriesOf(key, places).state;
 }
 
 test('a failure that is older than a change leaves the key pending until an attempt after the change ends', async () => {

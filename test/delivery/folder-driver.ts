@@ -105,13 +105,13 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
     stamp: () => (failure === undefined ? Promise.resolve(carried()) : Promise.reject(failure)),
     check: () => Promise.resolve([{ requirement: 'The folder exists.', ok: true }]),
   };
-  const verify: Verify = (_server, _zones, { accepted, refused }) => {
+  const verify: Verify = (_server, _zones, { acceptedKeys, removedKeys }) => {
     const present = read();
     const failures = new Map<string, Fault>();
     const error = { code: 'not_verified', message: 'the folder differs' };
-    for (const key of accepted)
+    for (const key of acceptedKeys)
       if (present.get(key.name) !== contentOf(key)) failures.set(key.id, error);
-    for (const { id, name, former } of refused)
+    for (const { id, name, former } of removedKeys)
       if (former === undefined ? present.has(name) : present.get(name) === contentOf(former))
         failures.set(id, error);
     return Promise.resolve({ failures, open: undefined });

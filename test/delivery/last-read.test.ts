@@ -52,7 +52,7 @@ test('a pass without changes uses the desired state of the last one, and still r
 test('a change by any process is read', async () => {
   const { one, folder, opened, key } = await open();
   await opened.create('tsigkeys', opened.key('more'));
-  expect(await one.pass()).toMatchObject({ added: ['more'] });
+  expect(await one.pass()).toMatchObject({ addedKeys: ['more'] });
   await opened.update('tsigkeys', key, { algorithm: 'hmac-sha512' });
   await one.pass();
   expect(folder.keys()).toEqual({ k: 2, more: 1 });
@@ -67,7 +67,7 @@ test('a change that another process delivered is read', async () => {
   await one.pass();
   await opened.remove('tsigkeys', key);
   await opened.create('tsigkeys', opened.key('more'));
-  expect(await other.pass()).toMatchObject({ added: ['more'], removed: ['k'] });
+  expect(await other.pass()).toMatchObject({ addedKeys: ['more'], removedKeys: ['k'] });
   expect(await one.pass()).toMatchObject({ outcome: 'unchanged' });
   expect(folder.keys()).toEqual({ more: 1 });
   expect(one.read.count).toBe(2);
@@ -79,7 +79,7 @@ test('a change that a failed pass read, but did not deliver, is read again', asy
   folder.onApply(() => Promise.reject(new Error('fails once')));
   expect(await one.pass()).toMatchObject({ outcome: 'failed' });
   folder.onApply(() => Promise.resolve());
-  expect(await one.pass()).toMatchObject({ added: ['more'] });
+  expect(await one.pass()).toMatchObject({ addedKeys: ['more'] });
   expect(one.read.count).toBe(3);
 });
 

@@ -42,7 +42,8 @@ async function stateOf(id: string): Promise<string> {
   const key = await opened.store.get(tsigkey, id);
   if (key === undefined) return 'deleted';
   const status = createDeliveryStatus(opened.database, opened.store);
-  return deliveriesOf(key, await status.ofKey(key)).state;
+  const [places = []] = await status.ofKeys([key]);
+  return deliveriesOf(key, places).state;
 }
 
 /** Returns the name server with its state, as the API shows both. */
@@ -58,7 +59,7 @@ describe('a pass', () => {
     await dependencies().store.seen([server]);
     const key = await opened.create('tsigkeys', opened.key('k'));
     expect(await stateOf(key)).toBe('pending');
-    expect(await pass()).toMatchObject({ outcome: 'changed', added: ['k'], keysLive: 1 });
+    expect(await pass()).toMatchObject({ outcome: 'changed', addedKeys: ['k'], keysLive: 1 });
     expect([folder.keys(), await stateOf(key)]).toEqual([{ k: 1 }, 'delivered']);
     expect(await shownServer()).toMatchObject({
       state: 'live',
@@ -71,7 +72,7 @@ describe('a pass', () => {
     await pass();
     expect([folder.keys(), await stateOf(key)]).toEqual([{ k: 2 }, 'delivered']);
     await opened.remove('tsigkeys', key);
-    expect(await pass()).toMatchObject({ outcome: 'changed', removed: ['k'] });
+    expect(await pass()).toMatchObject({ outcome: 'changed', removedKeys: ['k'] });
     expect(folder.keys()).toEqual({});
     expect(await dependencies().store.deliveries(server)).toEqual([]);
   });
@@ -184,7 +185,7 @@ describe('a pass', () => {
     expect([await stateOf(kept), await stateOf(unknown)]).toEqual(['undeliverable', 'delivered']);
     expect(await shownServer()).toMatchObject({ state: 'live', keys_wanted: 2, keys_live: 2 });
     await opened.remove('tsigkeys', kept);
-    expect(await pass()).toMatchObject({ removed: ['kept'] });
+    expect(await pass()).toMatchObject({ removedKeys: ['kept'] });
     expect(Object.keys(folder.keys()).sort()).toEqual(['good', 'unknown']);
   });
 
@@ -213,9 +214,9 @@ describe('a pass', () => {
     await pass();
     const verified: string[] = [];
     let events: string[] = [];
-    const verify: Verify = (_server, _zones, { accepted }) => {
-      for (const { name } of accepted) verified.push(name);
-      events.push(`${accepted.length} keys`);
+    const verify: Verify = (_server, _zones, { acceptedKeys }) => {
+      for (const { name } of acceptedKeys) verified.push(name);
+      events.push(`${acceptedKeys.length} keys`);
       const ofRound = events;
       setTimeout(() => ofRound.push('100 ms'), 100);
       return Promise.resolve({ failures: new Map(), open: undefined });
@@ -242,8 +243,8 @@ describe('a pass', () => {
       await sql.run('UPDATE nameservers SET probe_at = 1', []);
     });
     let verified = 0;
-    const verify: Verify = async (_server, _zones, { accepted }) => {
-      verified += accepted.length;
+    const verify: Verify = async (_server, _zones, { acceptedKeys }) => {
+      verified += acceptedKeys.length;
       if (verified === 4) await opened.create('tsigkeys', opened.key('waits'));
       return { failures: new Map(), open: undefined };
     };
@@ -252,7 +253,7 @@ describe('a pass', () => {
       4,
       [expect.any(String)],
     ]);
-    expect(await pass()).toMatchObject({ added: ['waits'] });
+    expect(await pass()).toMatchObject({ addedKeys: ['waits'] });
   });
 
   test('is live with a key that its zone does not admit, until the zone admits it', async () => {
@@ -280,8 +281,8 @@ describe('a pass', () => {
     await opened.database.write((sql) => sql.run('UPDATE nameservers SET probe_at = 1', []));
     const slow: string[] = [];
     await pass({
-      verify(_server, _zones, { accepted }) {
-        slow.push(...accepted.map(({ name }) => name));
+      verify(_server, _zones, { acceptedKeys }) {
+        slow.push(...acceptedKeys.map(({ name }) => name));
         return Promise.resolve({ failures: new Map(), open: undefined });
       },
     });
@@ -302,8 +303,8 @@ describe('a pass', () => {
     const grants = [{ rights: ['transfer', 'update'], zones: [zone] }];
     await opened.create('tsigkeys', { ...opened.key('k'), grants });
     let wide: readonly string[] = ['transfer'];
-    const verify: Verify = (_server, _zones, { restricted = [] }) => {
-      const found = restricted.filter(({ right }) => wide.includes(right));
+    const verify: Verify = (_server, _zones, { restrictedKeys = [] }) => {
+      const found = restrictedKeys.filter(({ right }) => wide.includes(right));
       const fault = { code: 'too_wide', message: 'opens b.test' };
       return Promise.resolve({
         failures: new Map(found.map(({ key: { id } }) => [id, fault])),
@@ -490,15 +491,15 @@ describe('a pass', () => {
     const [deleted = '', changed = '', moved = ''] = ids;
     await opened.remove('tsigkeys', deleted);
     expect(await dependencies().store.due([server])).toEqual([server]);
-    expect(await pass({ memory })).toMatchObject({ state: 'blocked', removed: ['k0'] });
+    expect(await pass({ memory })).toMatchObject({ state: 'blocked', removedKeys: ['k0'] });
     await opened.update('tsigkeys', changed, {
       secret: 'bmV3IHNlY3JldG5ldyBzZWNyZXRuZXcgc2VjcmV0bmU=',
     });
     const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
     await opened.update('tsigkeys', moved, { scope: 'ZONE', resource_id: zone });
     await opened.create('tsigkeys', { ...opened.key('new'), resource_id: other });
-    const { state, removed } = (await pass({ memory })) ?? {};
-    expect([state, removed?.toSorted()]).toEqual(['blocked', ['k1', 'k2']]);
+    const { state, removedKeys } = (await pass({ memory })) ?? {};
+    expect([state, removedKeys?.toSorted()]).toEqual(['blocked', ['k1', 'k2']]);
     expect(Object.keys(folder.keys()).toSorted()).toEqual([
       'k10',
       ...[3, 4, 5, 6, 7, 8, 9].map((index) => `k${index}`),
@@ -534,7 +535,11 @@ describe('a pass', () => {
     const [deleted = '', narrowed = ''] = ids;
     await opened.remove('tsigkeys', deleted);
     await opened.update('tsigkeys', narrowed, { scope: 'ZONE', resource_id: zone });
-    expect(await pass()).toMatchObject({ state: 'blocked', removed: ['k0'], added: ['k1'] });
+    expect(await pass()).toMatchObject({
+      state: 'blocked',
+      removedKeys: ['k0'],
+      addedKeys: ['k1'],
+    });
     expect(accessOf('k1')).toEqual({ update: ['example.org'] });
     expect(accessOf('k2')).toEqual({ transfer: 'all' });
     expect(Object.keys(folder.keys())).toHaveLength(11);

@@ -94,7 +94,6 @@ export function serverDependenciesOn(
     agents: { desired: absent, observed: absent, renew: absent },
     delivery: {
       statuses: absent,
-      ofKey: absent,
       ofKeys: absent,
       uses: absent,
       usesOfRetired: absent,

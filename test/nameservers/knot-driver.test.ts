@@ -42,7 +42,7 @@ describeDriver(knot, (session) => {
       tested: DesiredKey,
       loadedKeys = driver.loadedKeys?.bind(driver, signal),
     ) => {
-      const plan = { accepted: [tested], refused: [], loadedKeys };
+      const plan = { acceptedKeys: [tested], removedKeys: [], loadedKeys };
       const go = () => Promise.resolve(false);
       const { failures } = await verifyByQueries(target, ZONES, plan, signal, go);
       return failures.get(tested.id)?.code;

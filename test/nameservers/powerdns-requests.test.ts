@@ -204,7 +204,7 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     const state = {
       zones: ZONES,
       keys: [successor],
-      removed: [{ name: key.name, successor: successor.name, compromised: true }],
+      removals: [{ name: key.name, successor: successor.name, compromised: true }],
     };
     const owned = new Set([key.name, successor.name]);
     await driver?.apply(state, owned, AbortSignal.timeout(60_000));

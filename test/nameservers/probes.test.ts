@@ -86,21 +86,28 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
   const verifyNarrow = (port: number, key: DesiredKey, right: Right, access: Access) => {
     const narrow = { ...key, access };
     const target = { name: 'ns1', driver: 'bind', address: `127.0.0.1:${port}`, probe_zone: null };
-    const restricted = [{ key: narrow, right, former: key.access[right] }];
-    const plan = { accepted: [], refused: [], restricted };
+    const restrictedKeys = [{ key: narrow, right, former: key.access[right] }];
+    const plan = { acceptedKeys: [], removedKeys: [], restrictedKeys };
     const signal = AbortSignal.timeout(60_000);
     return verifyByQueries(target, ZONES, plan, signal, () => Promise.resolve(false));
   };
 
   test('a scheduled verification tests one right of each key, and queries the serial number and the unsigned rights once', async () => {
-    const accepted = Array.from({ length: 12 }, () => newKey({ rights: RIGHTS }));
+    const acceptedKeys = Array.from({ length: 12 }, () => newKey({ rights: RIGHTS }));
     const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
     const signal = AbortSignal.timeout(60_000);
-    await driver?.apply({ zones: ZONES, keys: accepted }, new Set(), signal);
+    await driver?.apply({ zones: ZONES, keys: acceptedKeys }, new Set(), signal);
     const { port, count, close } = await startCounter(server.address.port);
     const target = { name: 'ns1', driver: 'bind', address: `127.0.0.1:${port}`, probe_zone: null };
     const go = () => Promise.resolve(false);
-    const verdict = await verifySlowly(verifyByQueries, target, ZONES, { accepted }, go, signal);
+    const verdict = await verifySlowly(
+      verifyByQueries,
+      target,
+      ZONES,
+      { acceptedKeys },
+      go,
+      signal,
+    );
     close();
     expect(verdict).toEqual({ failures: new Map(), open: undefined, verified: 12 });
     // The unsigned one, and few that got no response over UDP in time, instead of 13.

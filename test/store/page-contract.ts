@@ -26,7 +26,7 @@ const FIRST_PASSES_LATE: PageQuery = {
   conditions: [{ field: 'type', test: 'matches', value: '*RY' }],
   maxBytes: 1,
   count: false,
-  computed: { wanted: [{ name: 'outside_tlds', wanted: false }], settings: SETTINGS },
+  computed: { conditions: [{ name: 'outside_tlds', wanted: false }], settings: SETTINGS },
 };
 
 const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
@@ -105,7 +105,7 @@ function expectedPage(
   const matching = rows
     .filter((row) => conditions.every((condition) => meets(type, row, condition)))
     .filter((row) =>
-      (query.computed?.wanted ?? []).every(
+      (query.computed?.conditions ?? []).every(
         ({ name, wanted }) => (name === 'orphaned' ? row.orphaned : isOutside(row)) === wanted,
       ),
     );
@@ -156,7 +156,7 @@ function anyQuery(
       ...(marker === null ? {} : { after: { sortValue: marker[query.sortField], id: marker.id } }),
       ...(wanted === null
         ? {}
-        : { computed: { wanted: [{ name: question, wanted }], settings: SETTINGS } }),
+        : { computed: { conditions: [{ name: question, wanted }], settings: SETTINGS } }),
     }));
 }
 

@@ -131,8 +131,7 @@ test('the status reads keys only by an index that has few of them, and counts th
     expects: undefined,
     isForced: false,
     slicer: createSlicer(() => 0),
-    waitFor: absent,
-    disconnected: () => new AbortController().signal,
+    connection: { waitFor: absent, disconnected: () => new AbortController().signal },
     pageLinks: () => ({ self: '' }),
   });
   await encryption.close();

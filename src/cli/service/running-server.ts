@@ -14,7 +14,7 @@ export type ReadRunningServer = (
   zones: () => Promise<readonly string[]>,
 ) => Promise<PrintedConfiguration>;
 
-/** The files of a name server of this machine. They contain secrets. */
+/** What the files of a name server of this machine say, and what edits them. They contain secrets. */
 export interface EditableFiles {
   /** The import format of the configuration. */
   readonly format: string;
@@ -27,12 +27,17 @@ export interface EditableFiles {
   /** The texts of the main file and of those that it includes, by path, except Tsigil's file. */
   readonly texts: ReadonlyMap<string, string>;
   /** Where an earlier run has kept former files that differ from these, by path. */
-  readonly kept: ReadonlyMap<string, string>;
+  readonly formerFiles: ReadonlyMap<string, string>;
   /**
    * Returns the edits that include another file instead of one, or none if no file includes it.
    * Throws `KeyFileError` if only a pattern or a folder includes it.
    */
   includeEdits(from: string, to: string): readonly Edit[];
+  readonly editor: FileEditor;
+}
+
+/** Edits the files of a name server, and takes back what it has edited. */
+export interface FileEditor {
   /** Returns what the server's own program finds in a configuration, or undefined. */
   check(source: Source): Promise<string | undefined>;
   /** Replaces each file with edits, and keeps the former one. */

@@ -20,11 +20,11 @@ export function policyOf(
   policy: Statement,
   zone: string,
   place: string,
-  defined: readonly string[],
+  definedKeys: readonly string[],
 ): AccessList {
   const rules = blockOf(policy).map((statement) => ruleOf(wordsOf(statement), zone));
   const identities = rules.flatMap(({ identity }) => identity ?? []);
-  const matching = defined.filter((key) => rules.some((rule) => rule.matches(key)));
+  const matching = definedKeys.filter((key) => rules.some((rule) => rule.matches(key)));
   const keys = [...new Set([...matching, ...identities])];
   const inexpressible = new Map<string, string>();
   const granted = new Set<string>();

@@ -70,7 +70,7 @@ function signersIn(statement: Statement): string[] {
 
 /** BIND ignores a key in a list that is not in `defined`. */
 export function undefinedKeys(
-  defined: ReadonlySet<string>,
+  definedNames: ReadonlySet<string>,
   zones: readonly ZoneAccess[],
   references: readonly Reference[],
 ): Finding[] {
@@ -80,7 +80,7 @@ export function undefinedKeys(
     for (const key of list?.keys ?? []) if (!used.has(key)) used.set(key, list?.place ?? '');
   for (const { key, place } of references) if (!used.has(key)) used.set(key, place);
   return [...used].flatMap(([key, place]) =>
-    defined.has(key)
+    definedNames.has(key)
       ? []
       : [{ kind: 'undefined_key', place, text: `The key '${key}' is used here, but not defined` }],
   );

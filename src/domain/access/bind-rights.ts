@@ -129,7 +129,7 @@ interface Scope {
   readonly zones: ReadonlyMap<string, Statement>;
   /** The statements that apply to zones without their own. */
   readonly defaults: readonly Statement[];
-  readonly known: ReadonlySet<string>;
+  readonly keyNames: ReadonlySet<string>;
   /** The lists that select this view or a view before it. */
   readonly clients: readonly MatchList[];
   /** Why it is unknown which requests reach the view. */
@@ -147,8 +147,8 @@ function zonesIn(statements: readonly Statement[]): Map<string, Statement> {
 }
 
 function serverOf(top: readonly Statement[], keys: readonly DefinedKey[]): Scope {
-  const known = namesOf(keys);
-  return { zones: zonesIn(top), defaults: [], known, clients: [], reaches: () => true };
+  const keyNames = namesOf(keys);
+  return { zones: zonesIn(top), defaults: [], keyNames, clients: [], reaches: () => true };
 }
 
 /** Returns the views. A request is in the first view whose `match-clients` permits it. */
@@ -166,7 +166,7 @@ function viewsOf(
     const [, name = ''] = wordsOf(view);
     const list = last(statements, 'match-clients');
     const own = list === undefined ? ANY : matchListOf(blockOf(list), find);
-    const known = namesOf(keys.filter((key) => key.view === undefined || key.view === name));
+    const keyNames = namesOf(keys.filter((key) => key.view === undefined || key.view === name));
     const other = ['match-destinations', 'match-recursive-only'].find((option) => {
       const statement = last(statements, option);
       return statement !== undefined && !/ (?:no|\{ any; \})$/i.test(textOfStatement(statement));
@@ -177,21 +177,22 @@ function viewsOf(
     doubt ??= ownDoubt;
     const earlier = [...selectors];
     // A view does not know the keys of other views, and treats their requests as unsigned.
-    const selects = (requester: Requester) => own.decide(withKnown(requester, known))?.yes === true;
+    const selects = (requester: Requester) =>
+      own.decide(withKnown(requester, keyNames))?.yes === true;
     const reaches = (requester: Requester) =>
       !earlier.some((each) => each(requester)) && selects(requester);
     // Requests that may not be in this view may be in a later one, which is open to them.
     if (ownDoubt === undefined) selectors.push(selects);
     const defaults = statements.filter((each) => nameOf(each) !== 'zone');
-    const common = { name, zones: zonesIn(statements), defaults, known, clients, reaches };
+    const common = { name, zones: zonesIn(statements), defaults, keyNames, clients, reaches };
     scopes.push(doubt === undefined ? common : { ...common, doubt });
   }
   return scopes;
 }
 
-function withKnown(requester: Requester, known: ReadonlySet<string>): Requester {
+function withKnown(requester: Requester, keyNames: ReadonlySet<string>): Requester {
   const { key } = requester;
-  return key === undefined || known.has(key) ? requester : { ...requester, key: undefined };
+  return key === undefined || keyNames.has(key) ? requester : { ...requester, key: undefined };
 }
 
 /** The statements that apply to zones without their own, in every view. */
@@ -395,7 +396,7 @@ const NO_ADDRESS = { family: 4, value: -1n } as const;
 /** Returns whether a request reaches the scope, which refuses signatures of keys unknown to it. */
 function isServed(scope: Scope, requester: Requester): boolean {
   return (
-    scope.reaches(requester) && (requester.key === undefined || scope.known.has(requester.key))
+    scope.reaches(requester) && (requester.key === undefined || scope.keyNames.has(requester.key))
   );
 }
 

@@ -36,7 +36,7 @@ interface Remote extends Match {
 interface Rule {
   readonly matches: readonly Match[];
   /** The ids of its remotes that are defined nowhere. */
-  readonly missing: readonly string[];
+  readonly missingRemotes: readonly string[];
   /** Undefined for a rule without actions, which refuses what it matches. */
   readonly actions: readonly string[] | undefined;
   readonly denies: boolean;
@@ -134,7 +134,7 @@ function policyIn(sectionOf: SectionOf): Policy {
 
 function undefinedRemotes(sectionOf: SectionOf, { rules }: Policy, placeOf: PlaceOf): Finding[] {
   return [...byId(sectionOf('acl'))].flatMap(([id, entry]) =>
-    (rules.get(id)?.missing ?? []).map((remote) => ({
+    (rules.get(id)?.missingRemotes ?? []).map((remote) => ({
       kind: 'undefined_remote',
       place: placeOf(entry),
       text: `the remote '${remote}' is defined nowhere`,
@@ -209,7 +209,7 @@ function accessList(
   const rules = stated.flatMap((rule) => (typeof rule === 'string' ? [] : [rule]));
   // What was not read may have `deny`, and a missing remote stands for unknown keys.
   const [missing] = stated.flatMap((rule) =>
-    typeof rule === 'string' ? `rule '${rule}'` : rule.missing.map((id) => `remote '${id}'`),
+    typeof rule === 'string' ? `rule '${rule}'` : rule.missingRemotes.map((id) => `remote '${id}'`),
   );
   const permitting = rules
     .filter(({ actions, denies }) => actions?.includes(right) === true && !denies)
@@ -312,7 +312,7 @@ function ruleOf(
   const actions = entry.items.get('action')?.values.map((each) => each.toLowerCase());
   return {
     matches: remotes.length > 0 ? remotesOf(remotes) : [own],
-    missing: missingOf(remotes),
+    missingRemotes: missingOf(remotes),
     actions,
     denies: isOn(entry, 'deny'),
     limits: [...entry.items.keys()].filter((item) => !UNLIMITED.includes(item)),

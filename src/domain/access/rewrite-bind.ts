@@ -50,13 +50,13 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
   };
   /** Puts elements at the start of a list, and removes keys. The list keeps at least one element. */
   const edit = (list: Statement, added: readonly string[], leaving: Leaving) => {
-    const { removed, replaced, isEmpty } = without(blockOf(list), leaving);
+    const { removedElements, replacements, isEmpty } = without(blockOf(list), leaving);
     const brace = list.tokens.find(({ kind }) => kind === '{');
-    if (brace === undefined || removed.length + added.length === 0) return;
+    if (brace === undefined || removedElements.length + added.length === 0) return;
     const first = isEmpty && added.length === 0 ? ['none'] : added;
     replace(brace, brace.end, brace.end, first.map((each) => ` ${each};`).join(''));
-    for (const each of removed) remove(each);
-    for (const [element, text] of replaced) {
+    for (const each of removedElements) remove(each);
+    for (const [element, text] of replacements) {
       const [start, end] = endsOf(element);
       replace(start, start.start, end.end, `${text};`);
     }
@@ -186,28 +186,32 @@ function nameIn({ parts: [first, ...others] }: Statement): string | undefined {
 }
 
 interface Without {
-  readonly removed: readonly Statement[];
+  readonly removedElements: readonly Statement[];
   /** The elements that name lists, and what replaces them. */
-  readonly replaced: readonly (readonly [element: Statement, text: string])[];
+  readonly replacements: readonly (readonly [element: Statement, text: string])[];
   /** Whether nothing is left. */
   readonly isEmpty: boolean;
 }
 
 function without(elements: readonly Statement[], leaving: Leaving = NOTHING): Without {
   const parts = elements.map((element): Without => {
-    const gone = { removed: [element], replaced: [], isEmpty: true };
+    const gone = { removedElements: [element], replacements: [], isEmpty: true };
     const key = keyOf(element);
     if (key !== undefined && leaving.isKey(key)) return gone;
     const instead = leaving.elementsOf(nameIn(element) ?? '');
     if (instead?.length === 0) return gone;
     if (instead !== undefined)
-      return { removed: [], replaced: [[element, textOfBlock(instead)]], isEmpty: false };
+      return {
+        removedElements: [],
+        replacements: [[element, textOfBlock(instead)]],
+        isEmpty: false,
+      };
     const inner = without(innerOf(element) ?? [], leaving);
-    return inner.removed.length > 0 && inner.isEmpty ? gone : { ...inner, isEmpty: false };
+    return inner.removedElements.length > 0 && inner.isEmpty ? gone : { ...inner, isEmpty: false };
   });
   return {
-    removed: parts.flatMap(({ removed }) => removed),
-    replaced: parts.flatMap(({ replaced }) => replaced),
+    removedElements: parts.flatMap(({ removedElements }) => removedElements),
+    replacements: parts.flatMap(({ replacements }) => replacements),
     isEmpty: parts.every(({ isEmpty }) => isEmpty),
   };
 }
@@ -215,9 +219,9 @@ function without(elements: readonly Statement[], leaving: Leaving = NOTHING): Wi
 /** Returns the elements of a list as texts, without what leaves it. */
 function textsOf(elements: readonly Statement[], leaving?: Leaving): string[] {
   return elements.flatMap((element) => {
-    const { removed, replaced } = without([element], leaving);
-    if (removed.includes(element)) return [];
-    const [instead] = replaced;
+    const { removedElements, replacements } = without([element], leaving);
+    if (removedElements.includes(element)) return [];
+    const [instead] = replacements;
     if (instead?.[0] === element) return [instead[1]];
     // What a negated list names stays in it.
     const within = innerOf(element) === undefined ? undefined : leaving;

@@ -28,7 +28,7 @@ interface Rule {
   /** Whether an edit can divide the rule between its keys, or narrow it for all, or neither. */
   readonly divides: 'by key' | 'for all keys' | 'no';
   /** What the lists need of the rule, or undefined if no list names it. */
-  needed?: Map<string, Part>;
+  neededParts?: Map<string, Part>;
 }
 
 /** The list `acl` of a zone or template, as it becomes. */
@@ -54,7 +54,7 @@ export const rewriteKnot: Rewriter = ({ path, text, include }, move) => {
     ids.map((id) => {
       const rule = rules.get(id);
       if (rule === undefined) return [{ id, keys: [], actions: [] }];
-      const needed = (rule.needed ??= new Map());
+      const needed = (rule.neededParts ??= new Map());
       return (zone === undefined ? [rule.whole] : partsOf(rule, zone, isMoved)).map((part) => {
         const content = JSON.stringify([part.keys, part.actions]);
         const known = needed.get(content) ?? part;
@@ -72,14 +72,14 @@ export const rewriteKnot: Rewriter = ({ path, text, include }, move) => {
     ),
   );
   for (const rule of rules.values()) {
-    const { entry, whole, needed } = rule;
-    const found = [...(needed?.values() ?? [])];
+    const { entry, whole, neededParts } = rule;
+    const found = [...(neededParts?.values() ?? [])];
     const parts = [
       ...found.filter((part) => part === whole),
       ...found.filter((part) => part !== whole),
     ];
     const lines = editor.linesIn(entry).slice(entry.line - 1, entry.end);
-    if (needed?.size === 0) leaving.add(entry);
+    if (neededParts?.size === 0) leaving.add(entry);
     else if (parts.some((part) => part !== whole))
       editor.replace(
         entry,
@@ -208,8 +208,8 @@ function catalogTemplates(entries: readonly KnotEntry[]): ReadonlySet<string> {
 /** Gives each part of a rule an id: that of the rule, if no list needs the whole rule. */
 function nameParts(rules: ReadonlyMap<string, Rule>): void {
   const ids = new Set(rules.keys());
-  for (const { whole, needed } of rules.values()) {
-    const parts = [...(needed?.values() ?? [])];
+  for (const { whole, neededParts } of rules.values()) {
+    const parts = [...(neededParts?.values() ?? [])];
     let free = parts.includes(whole) ? undefined : whole.id;
     let number = 1;
     for (const part of parts.filter((each) => each !== whole)) {

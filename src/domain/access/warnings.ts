@@ -17,7 +17,7 @@ export function zonesText(zones: readonly string[]): string {
  */
 export function keyFindings(
   keys: readonly DefinedKey[],
-  others: readonly Pick<Key, 'name' | 'secret'>[],
+  serviceKeys: readonly Pick<Key, 'name' | 'secret'>[],
   weaknessesOf: (key: Key) => readonly string[],
 ): Finding[] {
   return [
@@ -35,7 +35,7 @@ export function keyFindings(
       const here = keys
         .slice(0, index)
         .find((other) => other.key.secret === key.secret && !isSameKey(other.key, key));
-      const there = others.find(
+      const there = serviceKeys.find(
         ({ name, secret }) =>
           secret === key.secret && comparisonForm(name) !== comparisonForm(key.name),
       );

@@ -104,15 +104,20 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   /** Whether the caller may, and wants to, take keys from a name server that needs them. */
   readonly isForced: boolean;
   readonly slicer: Slicer;
-  /** Waits for something other than the database, which other requests can use meanwhile. */
-  waitFor<T>(work: () => Promise<T>): Promise<T>;
-  /** Returns a signal that aborts when the caller closes the connection. */
-  disconnected(): AbortSignal;
+  readonly connection: CallerConnection;
   /**
    * Returns the links of a page: the URLs of this request and of the next page. The next page
    * begins after `marker`. Without `marker`, no next page exists.
    */
   pageLinks(marker: string | undefined): PageLinks;
+}
+
+/** The connection of a request. */
+export interface CallerConnection {
+  /** Waits for something other than the database, which other requests can use meanwhile. */
+  waitFor<T>(work: () => Promise<T>): Promise<T>;
+  /** Returns a signal that aborts when the caller closes the connection. */
+  disconnected(): AbortSignal;
 }
 
 export interface PageLinks {

@@ -48,16 +48,16 @@ export const AGENT_ACTIONS = [
       description: 'The keys.',
       examples: { one: { summary: 'One key.', value: JOB_EXAMPLE } },
     },
-    async run({ dependencies, context, id, parameters, knownTag, ...request }) {
+    async run({ dependencies, context, id, parameters, knownTag, connection }) {
       const server = await getResource(dependencies, nameServer, context.caller, id);
       const pass = {
         agent: parameters.agent,
         waitMs: (parameters.wait ?? 0) * 1000,
         knownTag,
-        disconnected: request.disconnected(),
+        disconnected: connection.disconnected(),
         isValid: () => isValid(dependencies, context.caller),
       };
-      const desired = await request.waitFor(() => dependencies.agents.desired(id, pass));
+      const desired = await connection.waitFor(() => dependencies.agents.desired(id, pass));
       const keys = [...(desired?.state?.keys ?? []), ...(desired?.withheld?.keys ?? [])];
       const ids = keys.map((key) => key.id);
       if (ids.length > 0)

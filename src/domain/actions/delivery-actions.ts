@@ -59,20 +59,21 @@ export const DELIVERY_ACTIONS = [
       description: 'The deliveries.',
       examples: { one: { summary: 'One name server.', value: DELIVERIES_EXAMPLE } },
     },
-    async run({ dependencies, context, id, parameters, waitFor }) {
+    async run({ dependencies, context, id, parameters, connection }) {
       const [{ store, delivery }, { caller }] = [dependencies, context];
       const read = async () => {
         const stored = await store.get(tsigkey, id);
         if (stored === undefined) return ofDeleted(dependencies, caller, id);
         const key = await existing(store, tsigkey, caller, stored);
-        return deliveriesOf(key, await delivery.ofKey(key));
+        const [places = []] = await delivery.ofKeys([key]);
+        return deliveriesOf(key, places);
       };
       const until = delivery.milliseconds() + (parameters.wait ?? 0) * 1000;
       let shown = await read();
       while ((isPending(shown) || lacksAgent(shown)) && delivery.milliseconds() < until) {
         const rest = Math.max(1, until - delivery.milliseconds());
         const mayHaveChanged = () => delivery.changed(Math.min(RECHECK_MS, rest));
-        if (!(await waitFor(mayHaveChanged))) break;
+        if (!(await connection.waitFor(mayHaveChanged))) break;
         shown = await read();
       }
       return deliveriesFor(caller, shown);
@@ -261,9 +262,9 @@ export const DELIVERY_ACTIONS = [
         },
       },
     },
-    async run({ dependencies, context, id, waitFor }) {
+    async run({ dependencies, context, id, connection }) {
       await getResource(dependencies, nameServer, context.caller, id);
-      return { requirements: await waitFor(() => dependencies.delivery.check(id)) };
+      return { requirements: await connection.waitFor(() => dependencies.delivery.check(id)) };
     },
   }),
 ];
@@ -277,7 +278,7 @@ async function ofDeleted(
   { limits }: Caller,
   id: string,
 ): Promise<ShownDeliveries> {
-  const places = await delivery.ofKey({ id, scope: 'POOL', resource_id: '' });
+  const [places = []] = await delivery.ofKeys([{ id, scope: 'POOL', resource_id: '' }]);
   const pools = places.map(({ server }) => server.pool_id);
   const isVisible = async ({ keys = [], pools: own = [], zones = [] }: Limits) =>
     keys.includes(id) ||

@@ -110,8 +110,8 @@ export const keyStatesAction = defineAction({
         owner: about[index]?.owner ?? null,
         expires_at: about[index]?.expires_at ?? null,
         unused_since: unused[index]?.since ?? null,
-        uses_unknown_on: unused[index]?.unknown ?? [],
-        uses_known_since: unused[index]?.known ?? [],
+        uses_unknown_on: unused[index]?.unknownServers ?? [],
+        uses_known_since: unused[index]?.knownServers ?? [],
       })),
     };
   },

@@ -22,7 +22,7 @@ export const keyUsesAction = defineAction({
   },
   async run({ dependencies: { store, delivery, clock }, context, id }) {
     const key = await existing(store, tsigkey, context.caller, await store.get(tsigkey, id));
-    const servers = await delivery.ofKey(key);
+    const [servers = []] = await delivery.ofKeys([key]);
     const uses = await delivery.uses(
       [key.id],
       servers.map(({ server }) => server.id),

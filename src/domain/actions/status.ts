@@ -185,7 +185,7 @@ export type Status = ValueOf<typeof STATUS>;
 export const STATUS_RESPONSE = described(STATUS, 'The state of the service.');
 
 type Problems = Status['problems'][number][];
-type Request = Pick<ActionRequest, 'dependencies' | 'context' | 'disconnected'>;
+type Request = Pick<ActionRequest, 'dependencies' | 'context' | 'connection'>;
 type Keys = NonNullable<Status['tsigkeys']>;
 
 async function countSeen(
@@ -358,9 +358,9 @@ async function zones(request: Request, problems: Problems): Promise<Status['zone
       sortField: 'id',
       descending: false,
       conditions: listConditions(zone, { ...caller, allProjects: true }, []),
-      computed: { wanted: [{ name: 'outside_tlds', wanted: true }], settings },
+      computed: { conditions: [{ name: 'outside_tlds', wanted: true }], settings },
     },
-    { owner: caller.id, signal: request.disconnected },
+    { owner: caller.id, signal: request.connection.disconnected },
   );
   const names = resources.map(({ name }) => name);
   const text = 'zones outside the TLD entries';

@@ -109,7 +109,7 @@ const CHECKS: readonly NameCheck[] = [
   },
 ];
 
-export const NAMES_BODY: ActionBody<ValueOf<typeof REQUEST>> = {
+const NAMES_BODY: ActionBody<ValueOf<typeof REQUEST>> = {
   kind: described(REQUEST, 'The zone names to check.'),
   schemaName: 'ZoneNames',
   what: 'check',

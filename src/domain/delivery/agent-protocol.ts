@@ -27,7 +27,7 @@ export const AGENT_FORMAT = 1;
 export const MAX_UNKNOWN = 1000;
 
 /** The maximum number of items in a list of a job or an answer. */
-export const MAX_ITEMS = 100_000;
+const MAX_ITEMS = 100_000;
 
 const items = <T>(kind: Parameters<typeof array<T>>[0]) => array(kind, 0, MAX_ITEMS);
 const ids = (description: string) => described(items(uuid()), description);

@@ -14,7 +14,7 @@ export interface Candidate {
   readonly key: Tsigkey;
   readonly zones: 'all' | readonly string[];
   /** The rights that the grants of the key state for single zones, by the names of the zones. */
-  readonly granted: ReadonlyMap<string, string>;
+  readonly zoneRights: ReadonlyMap<string, string>;
   /** The id of the key that replaces this one, once all clients have it. */
   readonly successorId?: string | undefined;
 }
@@ -24,7 +24,7 @@ export interface Desire {
   readonly state: DesiredState;
   readonly undeliverable: readonly Undeliverable[];
   /** The names of the retired keys of the pool, in comparison form. Absent if there are none. */
-  readonly retired?: readonly string[];
+  readonly retiredNames?: readonly string[];
 }
 
 /** A key that no name server could use, or whose secret is lost or cannot be decrypted. */
@@ -147,7 +147,7 @@ export interface PassRecord {
     readonly at?: string | undefined;
   };
   readonly deliveries: {
-    readonly changed: readonly Delivery[];
+    readonly changedRows: readonly Delivery[];
     /** The ids of keys that the name server no longer has. */
     readonly removedIds: readonly string[];
     /** Records of the keys that the pass delivered or removed, for the audit trail. */
@@ -369,9 +369,7 @@ export type DeliveredKey = Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>;
 export interface DeliveryStatus {
   /** Returns the live status of name servers, by id. */
   statuses(ids: readonly string[]): Promise<ReadonlyMap<string, ServerStatus>>;
-  /** Returns the name servers that should have a key or still have it. */
-  ofKey(key: DeliveredKey): Promise<KeyOnServer[]>;
-  /** Returns what `ofKey` returns, for each key. */
+  /** Returns the name servers that should have each key or still have it. */
   ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
   /** Returns the refused uses of retired keys on all name servers. */
   usesOfRetired(keyIds: readonly string[]): Promise<readonly StoredUse[]>;

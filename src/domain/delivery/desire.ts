@@ -78,11 +78,11 @@ export async function desire(
 }
 
 /** Returns what a key opens: its grants, within its scope and the rights of the name server. */
-function accessOf({ key, zones, granted }: Candidate, rights: readonly Right[]): Access {
+function accessOf({ key, zones, zoneRights }: Candidate, rights: readonly Right[]): Access {
   const { granted: forAll } = key;
   const zonesOf = (right: Right): Zones => {
     if (forAll !== null && !rightsInText(forAll).includes(right))
-      return [...granted].flatMap(([zone, text]) =>
+      return [...zoneRights].flatMap(([zone, text]) =>
         rightsInText(text).includes(right) ? [comparisonForm(zone)] : [],
       );
     return zones === 'all' ? zones : zones.map(comparisonForm);

@@ -70,7 +70,7 @@ export interface DesiredState {
    */
   readonly isHeld?: boolean;
   /** Keys that are removed. A key of Tsigil that is in no list of the state is removed, too. */
-  readonly removed?: readonly KeyRemoval[];
+  readonly removals?: readonly KeyRemoval[];
 }
 
 /** The access lists of a name server, with the names of their keys in comparison form. */
@@ -104,13 +104,13 @@ interface Present {
   /** The lists that the name server has. They stay, because its configuration may refer to them. */
   readonly lists?: AccessLists;
   /** The names of further keys, which stay in these lists. */
-  readonly others?: ReadonlySet<string>;
+  readonly otherNames?: ReadonlySet<string>;
 }
 
 /** Returns the access lists that a name server should have. */
 export function grantsOf(
   { zones, keys }: Pick<DesiredState, 'zones' | 'keys'>,
-  { rights, zoneRights = rights, lists = new Map(), others = EMPTY }: Present,
+  { rights, zoneRights = rights, lists = new Map(), otherNames = EMPTY }: Present,
 ): AccessLists {
   const granted = new Map<string, string[]>();
   const membersOf = (list: string): string[] => {
@@ -124,7 +124,7 @@ export function grantsOf(
     for (const right of rights)
       for (const list of listsOf(right, access[right] ?? [])) membersOf(list).push(name);
   for (const [list, members] of lists)
-    membersOf(list).push(...members.filter((member) => others.has(member)));
+    membersOf(list).push(...members.filter((member) => otherNames.has(member)));
   return granted;
 }
 

@@ -110,23 +110,30 @@ export function coverageText(since: string, now: string, dayMs = DAY_MS): string
 
 /**
  * Returns since when no name server has seen a key, or null if it may be in use: the log of a name
- * server in `unknown` does not show every use, and those in `known` do so only since a time.
+ * server in `unknownServers` does not show every use, and those in `knownServers` do so only since a
+ * time.
  */
 export function unusedSince({ servers }: ShownUses): {
   readonly since: string | null;
-  readonly unknown: readonly string[];
-  readonly known: readonly { readonly name_server: string; readonly since: string }[];
+  readonly unknownServers: readonly string[];
+  readonly knownServers: readonly { readonly name_server: string; readonly since: string }[];
 } {
-  const known = servers.flatMap(({ name_server: name, since }) =>
+  const knownServers = servers.flatMap(({ name_server: name, since }) =>
     since === null ? [] : [{ name_server: name, since }],
   );
-  const unknown = servers.filter(({ since }) => since === null).map((each) => each.name_server);
+  const unknownServers = servers
+    .filter(({ since }) => since === null)
+    .map((each) => each.name_server);
   const times = servers.flatMap(({ since, uses }) => [
     ...(since === null ? [] : [since]),
     ...uses.filter(isUse).map(({ last_at: last }) => last),
   ]);
   const last = latest(times);
-  return { since: unknown.length > 0 || last === '' ? null : last, unknown, known };
+  return {
+    since: unknownServers.length > 0 || last === '' ? null : last,
+    unknownServers,
+    knownServers,
+  };
 }
 
 /** Returns the latest of some timestamps, or an empty text. */

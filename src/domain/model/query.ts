@@ -69,7 +69,7 @@ export interface ComputedCondition {
 export interface PageQuery extends ListQuery {
   /** Computed filters by name. Resources must match the computed filters and the conditions. */
   readonly computed?: {
-    readonly wanted: readonly ComputedCondition[];
+    readonly conditions: readonly ComputedCondition[];
     readonly settings: Settings;
   };
   /** Whether to count all resources that meet the conditions. */

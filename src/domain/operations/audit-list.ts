@@ -63,7 +63,7 @@ function filter(description: string, example: string) {
   return { ...FILTER, description, example, isOptional: true } as const;
 }
 
-export const LIMIT_PARAMETER = {
+const LIMIT_PARAMETER = {
   ...PAGE_LIMIT,
   description:
     'The maximum number of items. A page may have fewer items even if another page follows.',

@@ -125,10 +125,10 @@ export async function listResources(
     type,
     parameters,
   );
-  const selected = await readSelectors(store, type, named.others);
+  const selected = await readSelectors(store, type, named.otherParameters);
   const { marker, limit, sortField, descending, ...request } = readListRequest(
     type,
-    selected.others,
+    selected.otherParameters,
     settings.defaultLimit,
   );
   const viewer = viewerOf(policy, type, caller, request.computed);
@@ -146,7 +146,7 @@ export async function listResources(
     maxBytes: settings.maxPageBytes,
     shownOnly: !isComputed,
     count: options.count && !isComputed,
-    ...(isComputed ? { computed: { wanted: request.computed, settings } } : {}),
+    ...(isComputed ? { computed: { conditions: request.computed, settings } } : {}),
     ...(after === undefined ? {} : { after: { sortValue: after[sortField], id: after.id } }),
   };
   const page = await store.page(type, query, {
@@ -197,14 +197,14 @@ export async function updateResource(
   context: ChangeContext,
   id: string,
   body: unknown,
-  expected?: readonly string[],
+  revisions?: readonly string[],
 ): Promise<Resource> {
   let given: Given = {};
   try {
     return await change(dependencies, context, async (changes) => {
       const found = await changes.getToChange(type, id);
       const current = await existing(changes, type, context.caller, found);
-      assertRevision(current, expected);
+      assertRevision(current, revisions);
       const references = await findReferences(
         referenceDependencies(dependencies, context.caller, changes),
         type,
@@ -218,8 +218,8 @@ export async function updateResource(
   }
 }
 
-function assertRevision(resource: Resource, expected: readonly string[] | undefined): void {
-  if (expected === undefined || expected.includes(revisionOf(resource))) return;
+function assertRevision(resource: Resource, revisions: readonly string[] | undefined): void {
+  if (revisions === undefined || revisions.includes(revisionOf(resource))) return;
   const { updated_at: updated, created_at: created } = resource;
   throw new ServiceError('precondition_failed', updated ?? created);
 }
@@ -235,7 +235,7 @@ export async function deleteResource(
   type: ResourceType,
   context: ChangeContext,
   id: string,
-  expected?: readonly string[],
+  revisions?: readonly string[],
 ): Promise<Resource> {
   const { store, clock } = dependencies;
   const { caller } = context;
@@ -243,7 +243,7 @@ export async function deleteResource(
     return await change(dependencies, context, async (changes) => {
       const found = await changes.getToChange(type, id);
       const resource = await existing(changes, type, caller, found);
-      assertRevision(resource, expected);
+      assertRevision(resource, revisions);
       return changes.remove(type, resource);
     });
   } catch (error) {
@@ -252,7 +252,7 @@ export async function deleteResource(
     // either, this process revokes the token without applying the rules.
     try {
       const resource = await existing(store, type, caller, await store.get(type, id));
-      assertRevision(resource, expected);
+      assertRevision(resource, revisions);
       await admitChange(
         dependencies,
         context,

@@ -62,12 +62,15 @@ export async function readReferenceFilters(
   dependencies: ReferenceDependencies,
   type: ResourceType,
   parameters: readonly Parameter[],
-): Promise<{ readonly conditions: readonly Condition[]; readonly others: readonly Parameter[] }> {
+): Promise<{
+  readonly conditions: readonly Condition[];
+  readonly otherParameters: readonly Parameter[];
+}> {
   const { references } = type;
   if (references === undefined || parameters.length === 0)
-    return { conditions: [], others: parameters };
+    return { conditions: [], otherParameters: parameters };
   const given = parameters.filter(([name]) => Object.hasOwn(references, name));
-  if (given.length === 0) return { conditions: [], others: parameters };
+  if (given.length === 0) return { conditions: [], otherParameters: parameters };
   if (given.length > 1)
     throw new ServiceError(
       'bad_request',
@@ -84,7 +87,10 @@ export async function readReferenceFilters(
     for (const [field, expected] of Object.entries(reference.fields(id)))
       conditions.push({ field, test: '=', value: expected });
   }
-  return { conditions, others: parameters.filter(([name]) => !Object.hasOwn(references, name)) };
+  return {
+    conditions,
+    otherParameters: parameters.filter(([name]) => !Object.hasOwn(references, name)),
+  };
 }
 
 /**
@@ -95,10 +101,13 @@ export async function readSelectors(
   reader: Pick<Reader, 'find'>,
   { selectors = {} }: ResourceType,
   parameters: readonly Parameter[],
-): Promise<{ readonly conditions: readonly Condition[]; readonly others: readonly Parameter[] }> {
+): Promise<{
+  readonly conditions: readonly Condition[];
+  readonly otherParameters: readonly Parameter[];
+}> {
   const isSelector = ([name]: Parameter) => Object.hasOwn(selectors, name);
   const given = parameters.filter(isSelector);
-  if (given.length === 0) return { conditions: [], others: parameters };
+  if (given.length === 0) return { conditions: [], otherParameters: parameters };
   const doubled = given.find(
     ([name], index) => given.findIndex((each) => each[0] === name) < index,
   );
@@ -111,7 +120,7 @@ export async function readSelectors(
       : [];
     conditions.push({ field: 'id', test: 'in', values: found.length === 0 ? [NIL_ID] : found });
   }
-  return { conditions, others: parameters.filter((parameter) => !isSelector(parameter)) };
+  return { conditions, otherParameters: parameters.filter((parameter) => !isSelector(parameter)) };
 }
 
 async function findByName(

@@ -7,7 +7,7 @@ import { millisecondsOf } from '../text/timestamps.ts';
 import { hiddenField } from './shared-fields.ts';
 
 /** A session of the web console, or a code that starts one. */
-export const SESSION_PURPOSES = ['session', 'code'] as const;
+const SESSION_PURPOSES = ['session', 'code'] as const;
 
 /**
  * What a session stands for: a token of the service, the configured administrator token, or a

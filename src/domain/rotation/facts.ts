@@ -42,7 +42,7 @@ export async function factsOf(
   const overlapMs = (row.overlap_seconds ?? 0) * 1000;
   return {
     now,
-    unverified: next.filter((place) => !isVerified(successor, place)).map(nameOf),
+    unverifiedServers: next.filter((place) => !isVerified(successor, place)).map(nameOf),
     consumers: lineage.consumers.map(({ name, address }) => ({
       name,
       hasMoved: address !== null && moved.includes(address),
@@ -57,7 +57,7 @@ export async function factsOf(
             const isUnread = former[index]?.server.key_references === null;
             return isUnread ? [`${name} (${UNREAD})`] : [];
           }),
-    remaining: seen(key.id, minuteOf(earlier(now, Math.max(windowMs, overlapMs)))).filter(
+    remainingClients: seen(key.id, minuteOf(earlier(now, Math.max(windowMs, overlapMs)))).filter(
       (address) => !moved.includes(address),
     ),
     users: seen(key.id, start),

@@ -6,7 +6,7 @@ export interface RotationFacts {
   /** The time, in the timestamp format of the API. */
   readonly now: string;
   /** The name servers that must accept the successor and were not seen to do so. */
-  readonly unverified: readonly string[];
+  readonly unverifiedServers: readonly string[];
   /** The consumers that the lineage names, with whether one was seen with the successor. */
   readonly consumers: readonly { readonly name: string; readonly hasMoved: boolean }[];
   /**
@@ -15,7 +15,7 @@ export interface RotationFacts {
    */
   readonly unknownOn: readonly string[] | null;
   /** The clients that were seen with the former key during the overlap, but not with the successor. */
-  readonly remaining: readonly string[];
+  readonly remainingClients: readonly string[];
   /** The clients that were seen with the former key just now: within the window. */
   readonly users: readonly string[];
   /** The clients that were seen with the successor, or null if others may use it. */
@@ -53,14 +53,14 @@ const MAX_NAMED = 100;
  * accepts the successor, and only after everybody could have moved to it.
  */
 export function nextStep(row: RotatingKey, facts: RotationFacts): Step {
-  const { now, unverified } = facts;
-  if (unverified.length > 0) {
+  const { now, unverifiedServers } = facts;
+  if (unverifiedServers.length > 0) {
     const isEarly = row.started_at !== null && row.started_at > earlier(now, PATIENCE_MS);
     return change({
       state: 'spreading',
       verified_at: null,
       retire_at: null,
-      ...(isEarly ? PROCEEDING : waiting(row, now, 'not_verified', unverified)),
+      ...(isEarly ? PROCEEDING : waiting(row, now, 'not_verified', unverifiedServers)),
     });
   }
   if (row.state === 'spreading')
@@ -84,7 +84,7 @@ type Obstacle = readonly [reason: WaitingReason, who: readonly string[]];
 /** Returns why not everybody can be assumed to have moved to the successor. */
 export function switchingObstacle(
   { confirmed, confirmed_all, retire }: RotatingKey,
-  { consumers, unknownOn, remaining }: RotationFacts,
+  { consumers, unknownOn, remainingClients }: RotationFacts,
 ): Obstacle | undefined {
   if (confirmed_all) return undefined;
   if (consumers.length > 0) {
@@ -95,7 +95,7 @@ export function switchingObstacle(
   }
   if (unknownOn === null || unknownOn.length > 0)
     return retire === 'automatic' ? undefined : ['unknown_consumers', unknownOn ?? []];
-  return remaining.length === 0 ? undefined : ['unconfirmed', remaining];
+  return remainingClients.length === 0 ? undefined : ['unconfirmed', remainingClients];
 }
 
 /** Returns why the former key may still be needed. */

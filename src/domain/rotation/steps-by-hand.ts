@@ -71,8 +71,8 @@ export async function retireKey(
     check({ row, key, successor }, facts) {
       if (context.force === true) return;
       const obstacle =
-        facts.unverified.length > 0
-          ? (['not_verified', facts.unverified] as const)
+        facts.unverifiedServers.length > 0
+          ? (['not_verified', facts.unverifiedServers] as const)
           : (switchingObstacle(row, facts) ?? retirementObstacle(facts));
       if (obstacle === undefined) return;
       const [reason, who] = obstacle;

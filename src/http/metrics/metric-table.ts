@@ -144,7 +144,7 @@ export const TRAIL_GAUGES: readonly DatabaseGauge<TrailState>[] = [
 export interface RotationState {
   readonly states: ReadonlyMap<string, number>;
   /** The rotations that wait, and the time since when the first of them does, by the reason. */
-  readonly waiting: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
+  readonly waits: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
   /** The number of retired keys that a client still uses. */
   readonly used: number;
   /** The number of keys that expire within so many days. */
@@ -164,17 +164,15 @@ export const ROTATION_GAUGES: readonly DatabaseGauge<RotationState>[] = [
     name: 'tsigil_rotations_waiting',
     help: `Rotations of keys that cannot go on by themselves, by reason: ${WAITING_REASONS.join(', ')}.`,
     labelNames: ['reason'],
-    valueOf: ({ waiting }) =>
-      WAITING_REASONS.map((reason) => [{ reason }, waiting.get(reason)?.count ?? 0] as const),
+    valueOf: ({ waits }) =>
+      WAITING_REASONS.map((reason) => [{ reason }, waits.get(reason)?.count ?? 0] as const),
   },
   {
     name: 'tsigil_rotations_waiting_seconds',
     help: 'How long the rotation that has waited longest has waited, by reason. 0 if none waits.',
     labelNames: ['reason'],
-    valueOf: ({ waiting }) =>
-      WAITING_REASONS.map(
-        (reason) => [{ reason }, ageSeconds(waiting.get(reason)?.since)] as const,
-      ),
+    valueOf: ({ waits }) =>
+      WAITING_REASONS.map((reason) => [{ reason }, ageSeconds(waits.get(reason)?.since)] as const),
   },
   {
     name: 'tsigil_tsigkeys_used_after_retirement',

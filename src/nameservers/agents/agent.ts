@@ -91,11 +91,11 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
     if (last === undefined) return;
     if (performance.now() < repairAt) return;
     repairAt = performance.now() + REPAIR_MS;
-    const { state, owned } = partOf(last);
+    const { state, ownNames } = partOf(last);
     try {
       const carried = await driver.stamp(signal);
       if (carried !== undefined && !last.stamps.includes(carried)) return;
-      const applied = await driver.apply(state, owned, signal);
+      const applied = await driver.apply(state, ownNames, signal);
       const fields = { name_server: nameServer };
       if (applied.changed) log.warn(fields, 'Repaired the name server without the service');
     } catch (error) {

@@ -5,7 +5,14 @@ import { DriverError, DuplicateKeyError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 import { readGrants, writeGrants, type Grants } from './powerdns-grants.ts';
 import { disableKey, randomSecret, writeKey } from './powerdns-keys.ts';
-import { firstOf, shrunk, targetOf, wantedGrants, type Known, type Plan } from './powerdns-plan.ts';
+import {
+  firstOf,
+  shrunk,
+  targetOf,
+  wantedGrants,
+  type ServerContent,
+  type Plan,
+} from './powerdns-plan.ts';
 import { readAllGrants } from './powerdns-read.ts';
 
 /** How long a removed key may sign NOTIFY messages, while the driver removes its grants. */
@@ -20,12 +27,12 @@ export interface Limits {
 /** What applying a plan has changed. */
 export interface AppliedPlan {
   /** The keys and grants that the server has now. */
-  readonly content: Known;
+  readonly content: ServerContent;
   readonly changes: number;
   /** The keys that the server refused, because it has others with their names. */
   readonly duplicates: readonly DesiredKey[];
   /** The names of the keys of the server that are Tsigil's. */
-  readonly ours: ReadonlySet<string>;
+  readonly changeableNames: ReadonlySet<string>;
 }
 
 /**
@@ -39,24 +46,24 @@ export async function applyPlan(
   state: DesiredState,
   former: ReadonlyMap<string, Grants>,
 ): Promise<AppliedPlan> {
-  const { known, zones, keys, successors } = plan;
+  const { content, zones, keys, successors } = plan;
   const { additions, changed, removals } = keyChangesOf(plan);
-  const existing = new Set(plan.present);
-  const exists = ({ name }: DesiredKey) => existing.has(name);
-  const ours = new Set(plan.ours);
+  const existingNames = new Set(plan.presentNames);
+  const exists = ({ name }: DesiredKey) => existingNames.has(name);
+  const changeableNames = new Set(plan.changeableNames);
   const duplicates: DesiredKey[] = [];
   let changes = additions.length + changed.length + removals.length;
   const changeZone = limiter(limits.zoneChanges);
   const grant = (wantedOf: (zone: string, grants: Grants) => Grants) =>
     mapConcurrently(zones, Math.max(limits.requests, limits.zoneChanges), async (zone) => {
-      const grants = known.grants.get(zone) ?? (await readGrants(api, zone))?.grants;
+      const grants = content.grants.get(zone) ?? (await readGrants(api, zone))?.grants;
       if (grants === undefined) return;
       const target = wantedOf(zone, grants);
       const written = await changeZone(() =>
-        writeGrants(api, zone, grants, target, (name) => existing.has(name)),
+        writeGrants(api, zone, grants, target, (name) => existingNames.has(name)),
       );
       if (written !== undefined) changes += 1;
-      known.grants.set(zone, written ?? grants);
+      content.grants.set(zone, written ?? grants);
     });
   const disable = (names: readonly string[]) =>
     mapConcurrently(names, limits.requests, (name) => disableKey(api, name));
@@ -75,7 +82,7 @@ export async function applyPlan(
   const signsWithAddition = () => {
     const names = new Set(additions.map(({ name }) => name));
     return zones.some((zone) =>
-      names.has(firstOf(seen.get(zone), ours, plan.wanted(zone), successors) ?? ''),
+      names.has(firstOf(seen.get(zone), changeableNames, plan.wanted(zone), successors) ?? ''),
     );
   };
 
@@ -91,7 +98,7 @@ export async function applyPlan(
       !(addsKeys && removals.length >= zones.length) &&
       !signsWithAddition();
     if (!isHidden) {
-      const early = new Set(ours);
+      const early = new Set(changeableNames);
       for (const name of signing) early.delete(name);
       await grant((zone, grants) => shrunk(grants, early, plan.wanted(zone)));
     }
@@ -100,17 +107,17 @@ export async function applyPlan(
       api,
       limits,
       [...changed, ...additions].map((key) => ({ ...key, secret: secretOf(key) })),
-      known.keys,
-      existing,
+      content.keys,
+      existingNames,
     );
     for (const { key, error } of refusals)
       if (error instanceof DuplicateKeyError) {
         duplicates.push(key);
-        ours.delete(key.name);
+        changeableNames.delete(key.name);
       }
     const wanted = addsKeys ? wantedGrants(state, keys.filter(exists)) : plan.wanted;
     // Change each zone once, even if some keys are new and other keys are removed.
-    await grant((zone, grants) => targetOf(grants, ours, wanted(zone), successors));
+    await grant((zone, grants) => targetOf(grants, changeableNames, wanted(zone), successors));
     await mapConcurrently(removals, limits.requests, (name) => api.deleteKey(name));
     if (isHidden)
       await mapConcurrently(additions.filter(exists), limits.requests, ({ name, secret }) =>
@@ -123,24 +130,24 @@ export async function applyPlan(
   const refusal = errors.find((error) => !(error instanceof DuplicateKeyError));
   if (refusal !== undefined) throw refusal;
   for (const { name, algorithm, secret } of keys.filter(exists))
-    known.keys.set(name, { algorithm, secret });
-  return { content: known, changes, duplicates, ours };
+    content.keys.set(name, { algorithm, secret });
+  return { content, changes, duplicates, changeableNames };
 }
 
 /** Returns the keys to create and to change, and the names of those to delete. */
-function keyChangesOf({ keys, present, ours, known }: Plan) {
+function keyChangesOf({ keys, presentNames, changeableNames, content }: Plan) {
   const names = new Set(keys.map(({ name }) => name));
   return {
-    additions: keys.filter(({ name }) => !present.has(name)),
+    additions: keys.filter(({ name }) => !presentNames.has(name)),
     changed: keys.filter(
-      (key) => present.has(key.name) && !isSameMaterial(key, known.keys.get(key.name)),
+      (key) => presentNames.has(key.name) && !isSameMaterial(key, content.keys.get(key.name)),
     ),
-    removals: [...present].filter((name) => ours.has(name) && !names.has(name)),
+    removals: [...presentNames].filter((name) => changeableNames.has(name) && !names.has(name)),
   };
 }
 
-function compromisedIn({ removed = [] }: DesiredState): ReadonlySet<string> {
-  return new Set(removed.flatMap(({ name, compromised }) => (compromised ? [name] : [])));
+function compromisedIn({ removals = [] }: DesiredState): ReadonlySet<string> {
+  return new Set(removals.flatMap(({ name, compromised }) => (compromised ? [name] : [])));
 }
 
 /**
@@ -152,17 +159,17 @@ async function writeKeys(
   { requests }: Limits,
   keys: readonly DesiredKey[],
   material: ReadonlyMap<string, KeyMaterial>,
-  existing: Set<string>,
+  existingNames: Set<string>,
 ): Promise<readonly { readonly key: DesiredKey; readonly error: DriverError }[]> {
   const refusals: { key: DesiredKey; error: DriverError }[] = [];
   await mapConcurrently(keys, requests, async (key) => {
     const present = material.get(key.name);
     try {
       await writeKey(api, key, present);
-      existing.add(key.name);
+      existingNames.add(key.name);
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== 'refused_by_server') throw error;
-      if (present?.algorithm !== key.algorithm) existing.delete(key.name);
+      if (present?.algorithm !== key.algorithm) existingNames.delete(key.name);
       refusals.push({ key, error });
     }
   });

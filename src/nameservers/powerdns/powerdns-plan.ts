@@ -17,24 +17,24 @@ import {
 } from './powerdns-grants.ts';
 
 /** The keys and grants of a server, as last read or written. */
-export interface Known {
+export interface ServerContent {
   readonly keys: Map<string, KeyMaterial>;
   readonly grants: Map<string, Grants>;
 }
 
 export interface Plan {
-  readonly known: Known;
+  readonly content: ServerContent;
   readonly zones: readonly string[];
   /** The names of the keys that are no stamps. */
-  readonly present: ReadonlySet<string>;
+  readonly presentNames: ReadonlySet<string>;
   readonly keys: readonly DesiredKey[];
-  readonly taken: readonly DesiredKey[];
+  readonly takenKeys: readonly DesiredKey[];
   /** The names of the keys that another program created, and that become Tsigil's as they are. */
-  readonly adopted: readonly string[];
+  readonly adoptedNames: readonly string[];
   /** What to do about an equal key that is taken because it would lose a right, by its name. */
   readonly advice: ReadonlyMap<string, string>;
   /** The names of keys that Tsigil may change and remove. */
-  readonly ours: ReadonlySet<string>;
+  readonly changeableNames: ReadonlySet<string>;
   /** Returns the names of Tsigil's keys that a zone must accept, by right. */
   readonly wanted: (zone: string) => Readonly<Record<Right, readonly string[]>>;
   readonly successors: Successors;
@@ -43,9 +43,9 @@ export interface Plan {
 /** The names of the keys that sign NOTIFY instead of others, by the names of these. */
 export type Successors = ReadonlyMap<string, string>;
 
-export function successorsIn({ keys, removed = [] }: DesiredState): Successors {
+export function successorsIn({ keys, removals = [] }: DesiredState): Successors {
   return new Map(
-    [...keys, ...removed].flatMap(({ name, successor }): [string, string][] =>
+    [...keys, ...removals].flatMap(({ name, successor }): [string, string][] =>
       successor == null ? [] : [[name, successor]],
     ),
   );
@@ -69,10 +69,14 @@ export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): 
 type Wanted = ReturnType<Plan['wanted']>;
 
 /** Returns the grants without the undesired grants of Tsigil's keys. */
-export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted): Grants {
+export function shrunk(
+  grants: Grants,
+  changeableNames: ReadonlySet<string>,
+  wanted: Wanted,
+): Grants {
   const keep = (right: Right) => {
     const names = new Set(wanted[right]);
-    return grants[right].filter((name) => !ours.has(name) || names.has(name));
+    return grants[right].filter((name) => !changeableNames.has(name) || names.has(name));
   };
   return withUpdateKeys({ ...grants, transfer: keep('transfer') }, keep('update'), false);
 }
@@ -83,13 +87,13 @@ export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted
  */
 export function firstOf(
   present: Grants | undefined,
-  ours: ReadonlySet<string>,
+  changeableNames: ReadonlySet<string>,
   wanted: Wanted,
   successors: Successors,
 ): string | undefined {
   const isWanted = (name: string) => wanted.transfer.includes(name);
   for (const name of present?.transfer ?? []) {
-    let first = !ours.has(name) || isWanted(name) ? name : undefined;
+    let first = !changeableNames.has(name) || isWanted(name) ? name : undefined;
     let next = successors.get(name);
     for (let steps = successors.size; next !== undefined && steps > 0; steps -= 1) {
       if (isWanted(next)) first = next;
@@ -108,12 +112,12 @@ export function firstOf(
  */
 export function targetOf(
   grants: Grants,
-  ours: ReadonlySet<string>,
+  changeableNames: ReadonlySet<string>,
   wanted: Wanted,
   successors: Successors,
 ): Grants {
-  const rest = shrunk(grants, ours, wanted);
-  const first = firstOf(grants, ours, wanted, successors);
+  const rest = shrunk(grants, changeableNames, wanted);
+  const first = firstOf(grants, changeableNames, wanted, successors);
   const add = (right: Right) => [...rest[right], ...wanted[right]];
   const transfer = [...(first === undefined ? [] : [first]), ...add('transfer')];
   const needsNetworks = wanted.update.length > 0;
@@ -130,7 +134,7 @@ export function targetOf(
  */
 export function adviceOn(
   names: ReadonlySet<string>,
-  grants: Known['grants'],
+  grants: ServerContent['grants'],
   managed: readonly string[],
   wanted: Plan['wanted'],
 ): ReadonlyMap<string, string> {
@@ -167,10 +171,15 @@ export function adviceOn(
  * Returns the keys that zones name, each with a place in the first of its zones: those that they
  * sign their own requests with, and those of other programs that have rights.
  */
-export function referencesIn(grants: Known['grants'], ours: ReadonlySet<string>): KeyReferences {
+export function referencesIn(
+  grants: ServerContent['grants'],
+  changeableNames: ReadonlySet<string>,
+): KeyReferences {
   const places = [...grants].flatMap(([zone, { transfer, update, requester }]) => {
     const others = (names: readonly string[], list: string) =>
-      names.flatMap((name) => (ours.has(name) ? [] : [[name, `${list} of ${zone}`] as const]));
+      names.flatMap((name) =>
+        changeableNames.has(name) ? [] : [[name, `${list} of ${zone}`] as const],
+      );
     return [
       ...(requester === undefined ? [] : [[requester, `${REQUEST_KEYS} of ${zone}`] as const]),
       ...others(transfer, TRANSFER_KEYS),
@@ -182,12 +191,12 @@ export function referencesIn(grants: Known['grants'], ours: ReadonlySet<string>)
 
 /** Returns the differences. The grants of the zones in `same` do not differ. */
 export function differencesOf(
-  { known, zones, keys, adopted, present, ours, wanted, successors }: Plan,
-  same: ReadonlySet<string> = new Set(),
+  { content, zones, keys, adoptedNames, presentNames, changeableNames, wanted, successors }: Plan,
+  unchangedZones: ReadonlySet<string> = new Set(),
 ): readonly Difference[] {
   const desired = new Set(keys.map(({ name }) => name));
   const ofKeys = new Map<string, Difference>();
-  const others: Difference[] = adopted.map((name) => ({
+  const others: Difference[] = adoptedNames.map((name) => ({
     kind: 'other',
     message: `The key '${name}' of PowerDNS is not Tsigil's yet.`,
   }));
@@ -196,18 +205,19 @@ export function differencesOf(
   };
   for (const key of keys) {
     const { name } = key;
-    const present = known.keys.get(name);
+    const present = content.keys.get(name);
     if (present === undefined) note('missing', name, 'PowerDNS lacks the key.');
     else if (!isSameMaterial(key, present))
       note('changed', name, 'PowerDNS has the key with another algorithm or secret.');
   }
-  for (const name of present)
-    if (ours.has(name) && !desired.has(name)) note('extra', name, 'PowerDNS still has the key.');
+  for (const name of presentNames)
+    if (changeableNames.has(name) && !desired.has(name))
+      note('extra', name, 'PowerDNS still has the key.');
   for (const zone of zones) {
-    const grants = same.has(zone) ? undefined : known.grants.get(zone);
+    const grants = unchangedZones.has(zone) ? undefined : content.grants.get(zone);
     if (grants === undefined) continue;
     const lists = wanted(zone);
-    const target = targetOf(grants, ours, lists, successors);
+    const target = targetOf(grants, changeableNames, lists, successors);
     for (const right of RIGHTS) {
       if (isEqual(grants[right], target[right])) continue;
       const [granted, targets] = [new Set(grants[right]), new Set(target[right])];

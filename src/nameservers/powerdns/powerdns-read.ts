@@ -24,41 +24,41 @@ export async function readPlan(
   api: PowerdnsApi,
   requests: number,
   state: DesiredState,
-  owned: ReadonlySet<string>,
+  ownNames: ReadonlySet<string>,
   former: ReadonlyMap<string, KeyMaterial>,
 ): Promise<ReadPlan> {
   const [zones, names] = await Promise.all([api.zones(), api.keys()]);
-  const present = new Set(names.filter((name) => !isStamp(name)));
-  const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
-  const material = await readMaterial(api, requests, { ...state, kept }, present, former);
+  const presentNames = new Set(names.filter((name) => !isStamp(name)));
+  const kept = (state.kept ?? []).filter(({ name }) => ownNames.has(name));
+  const material = await readMaterial(api, requests, { ...state, kept }, presentNames, former);
   const wanted = withKept({ ...state, kept }, material);
   const others = wanted.filter(({ name }) => {
     const key = material.get(name);
-    return key !== undefined && !owned.has(name) && !isDisabledKey(key);
+    return key !== undefined && !ownNames.has(name) && !isDisabledKey(key);
   });
   const equal = others.filter((key) => isSameMaterial(key, material.get(key.name)));
   const equalNames = new Set(equal.map(({ name }) => name));
   const grants =
     equal.length === 0 ? new Map<string, Grants>() : await readAllGrants(api, requests, zones);
   const advice = adviceOn(equalNames, grants, state.zones, wantedGrants(state, wanted));
-  const adopted = [...equalNames].filter((name) => !advice.has(name));
+  const adoptedNames = [...equalNames].filter((name) => !advice.has(name));
   const foreign = new Set(others.map(({ name }) => name));
-  for (const name of adopted) foreign.delete(name);
+  for (const name of adoptedNames) foreign.delete(name);
   const isTaken = ({ name }: DesiredKey) => isStamp(name) || foreign.has(name);
   const keys = wanted.filter((key) => !isTaken(key));
-  const taken = wanted.filter(isTaken);
-  const ours = new Set([...owned, ...keys.map(({ name }) => name)]);
-  for (const { name } of taken) ours.delete(name);
+  const takenKeys = wanted.filter(isTaken);
+  const changeableNames = new Set([...ownNames, ...keys.map(({ name }) => name)]);
+  for (const { name } of takenKeys) changeableNames.delete(name);
   return {
-    known: { keys: material, grants: new Map() },
+    content: { keys: material, grants: new Map() },
     zones,
     names,
-    present,
+    presentNames,
     keys,
-    taken,
-    adopted,
+    takenKeys,
+    adoptedNames,
     advice,
-    ours,
+    changeableNames,
     wanted: wantedGrants(state, keys),
     successors: successorsIn(state),
   };

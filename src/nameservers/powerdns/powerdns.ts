@@ -18,7 +18,7 @@ import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
 import { applyPlan } from './powerdns-apply.ts';
 import { readGrants, type ReadGrants } from './powerdns-grants.ts';
 import { isStamp, stampIn, stampKey, stampName, writeKey } from './powerdns-keys.ts';
-import { differencesOf, referencesIn, type Known, type Plan } from './powerdns-plan.ts';
+import { differencesOf, referencesIn, type ServerContent, type Plan } from './powerdns-plan.ts';
 import { readPlan } from './powerdns-read.ts';
 import { readApiKey } from './powerdns-requests.ts';
 
@@ -43,11 +43,11 @@ const options = object({
  * What a call of the driver has read or written, and the stamp that the server then has. The keys
  * that were not read for the longest time are first.
  */
-interface Memory extends Known {
+interface Memory extends ServerContent {
   readonly stamp: string | undefined;
   /** The grants that a comparison found equal to what it wanted. */
   readonly equal?: Pick<DesiredState, 'zones' | 'keys'> & {
-    readonly ours: Plan['ours'];
+    readonly changeableNames: Plan['changeableNames'];
     readonly grants: ReadonlyMap<string, ReadGrants>;
   };
 }
@@ -87,23 +87,23 @@ export const powerdns = defineDriver({
       return former ?? { keys: new Map(), grants: new Map(), stamp: undefined };
     };
 
-    const apply: Driver['apply'] = async (state, owned, signal, intend) => {
+    const apply: Driver['apply'] = async (state, ownNames, signal, intend) => {
       const api = await open(signal);
       const [stamp] = state.stamps ?? [];
       const carried = stamp === undefined ? undefined : await api.key(stampName(id));
       const former = recall(carried);
-      const plan = await readPlan(api, requests, state, owned, former.keys);
+      const plan = await readPlan(api, requests, state, ownNames, former.keys);
       listed = { names: plan.names, signal };
       await intend?.(plan.keys);
       // The stamp comes first: a server with some of the changes does not have the former stamp.
       if (stamp !== undefined) await writeKey(api, stampKey(id, stamp), carried);
       const applied = await applyPlan(api, given, plan, state, former.grants);
-      const { content, changes, duplicates, ours } = applied;
+      const { content, changes, duplicates, changeableNames } = applied;
       // Another program may have changed a secret that this call has not read.
-      if (changes === 0 && former.keys.size > 0) return apply(state, owned, signal, intend);
+      if (changes === 0 && former.keys.size > 0) return apply(state, ownNames, signal, intend);
       last = { ...content, stamp };
-      references = referencesIn(content.grants, ours);
-      const taken = [...plan.taken, ...duplicates];
+      references = referencesIn(content.grants, changeableNames);
+      const taken = [...plan.takenKeys, ...duplicates];
       const problems = taken.map((key) => nameTaken(brand, key, plan.advice.get(key.name)));
       return { changed: changes > 0, problems };
     };
@@ -111,18 +111,20 @@ export const powerdns = defineDriver({
     return {
       apply,
 
-      async compare(state, owned, signal) {
+      async compare(state, ownNames, signal) {
         const api = await open(signal);
         const [next, ...stamps] = state.stamps ?? [];
         const found = next === undefined ? undefined : await api.key(stampName(id));
         const former = recall(found);
         const unread = new Map([...former.keys].slice(READ_AGAIN));
-        const plan = await readPlan(api, requests, state, owned, unread);
+        const plan = await readPlan(api, requests, state, ownNames, unread);
         listed = { names: plan.names, signal };
-        const { known, zones, ours } = plan;
+        const { content, zones, changeableNames } = plan;
         const { equal } = former;
         const isSame =
-          equal?.keys === state.keys && equal.zones === state.zones && isSameSet(equal.ours, ours);
+          equal?.keys === state.keys &&
+          equal.zones === state.zones &&
+          isSameSet(equal.changeableNames, changeableNames);
         const read = new Map<string, ReadGrants>();
         const same = new Set<string>();
         await mapConcurrently(zones, requests, async (zone) => {
@@ -130,10 +132,10 @@ export const powerdns = defineDriver({
           const now = await readGrants(api, zone, before);
           if (now === undefined) return;
           read.set(zone, now);
-          known.grants.set(zone, now.grants);
+          content.grants.set(zone, now.grants);
           if (now === before) same.add(zone);
         });
-        references = referencesIn(known.grants, ours);
+        references = referencesIn(content.grants, changeableNames);
         const carried = stampIn(found);
         const isStamped = next === carried || stamps.some((stamp) => stamp === carried);
         const message = 'PowerDNS lacks the stamp of the last delivery.';
@@ -141,8 +143,8 @@ export const powerdns = defineDriver({
           ...differencesOf(plan, same),
           ...(isStamped ? [] : [{ kind: 'other', message } as const]),
         ];
-        const compared = { zones: state.zones, keys: state.keys, ours, grants: read };
-        if (differences.length === 0) last = { ...known, stamp: carried, equal: compared };
+        const compared = { zones: state.zones, keys: state.keys, changeableNames, grants: read };
+        if (differences.length === 0) last = { ...content, stamp: carried, equal: compared };
         return differences;
       },
 
@@ -156,10 +158,10 @@ export const powerdns = defineDriver({
       // Each pass compares or applies, and thereby reads the metadata of all zones.
       references: () => Promise.resolve(references),
 
-      async unknownKeys(owned, signal) {
+      async unknownKeys(ownNames, signal) {
         // A pass compares or applies first, and thereby reads the names. Others ask for themselves.
         const names = listed?.signal === signal ? listed.names : await (await open(signal)).keys();
-        return names.filter((name) => !owned.has(name) && !isStamp(name)).toSorted();
+        return names.filter((name) => !ownNames.has(name) && !isStamp(name)).toSorted();
       },
 
       check: (signal) => checkServer(open, signal),

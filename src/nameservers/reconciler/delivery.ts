@@ -101,7 +101,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   let reducing: Job | undefined;
   let reconciler: Reconciler | undefined;
   let isEnding = false;
-  let served: readonly ServedNameServer[] = [];
+  let servers: readonly ServedNameServer[] = [];
   let stopListening: (() => Promise<void>) | undefined;
   const observed = (result: PassResult, seconds: number) => {
     options.observe(result, seconds);
@@ -142,7 +142,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         });
       },
       async check(id) {
-        const server = served.find((each) => each.id === id);
+        const server = servers.find((each) => each.id === id);
         const stored = await store.get(nameServer, id);
         const lacking = [
           ...(await checkLacking(deliveries, id)),
@@ -176,18 +176,18 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
     async start(dependencies) {
       reducing = runJob({ everyMs: REDUCE_MS, work: () => options.reduceOutboxes(), failed });
       if (nameServers.length === 0) return;
-      served = await registerNameServers(dependencies, nameServers);
-      for (const { name } of await agentServers(store, served))
+      servers = await registerNameServers(dependencies, nameServers);
+      for (const { name } of await agentServers(store, servers))
         log.warn(
           { name_server: name },
           "An agent delivers the keys of this name server, although 'nameServers' contains it",
         );
-      const ids = served.map(({ id }) => id);
+      const ids = servers.map(({ id }) => id);
       await deliveries.checkNow(ids);
       await deliveries.seen(ids);
       reconciler = startReconciler({
         store: deliveries,
-        servers: served,
+        servers,
         verify: options.verify ?? verifyByQueries,
         clock: dependencies.clock,
         random: Math.random,
@@ -209,8 +209,8 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
 }
 
 /** Returns the name servers in `served` whose keys an agent delivers. */
-async function agentServers(store: Store, served: readonly ServedNameServer[]) {
-  const ids = served.map(({ id }) => id);
+async function agentServers(store: Store, servers: readonly ServedNameServer[]) {
+  const ids = servers.map(({ id }) => id);
   return (await store.find(nameServer, 'id', ids)).filter(({ delivery }) => delivery === 'agent');
 }
 

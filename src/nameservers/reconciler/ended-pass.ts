@@ -35,9 +35,9 @@ export interface DeliveriesAfter {
   /** All deliveries. */
   readonly rows: readonly Delivery[];
   /** Those that the pass changed or added. */
-  readonly changed: readonly Delivery[];
+  readonly changedRows: readonly Delivery[];
   /** The former ones of keys that the name server no longer has. */
-  readonly removed: readonly Delivery[];
+  readonly removedRows: readonly Delivery[];
   /** The ids of all keys without a delivery any more. */
   readonly removedIds: readonly string[];
   /** Whether all keys were verified that the pass had to verify. */
@@ -55,18 +55,18 @@ export async function deliveriesAfter(
   const delivered = keys.accepted.filter(({ id }) => !problemIds.has(id));
   const verified = delivered.slice(0, result.verified);
   const removals = removalsOf(pass, result);
-  const changed = [
+  const changedRows = [
     ...(await verifiedRows(pass, result, verified, now)),
     ...removals.refusing,
     ...problemRows(pass, result, now),
     ...keys.undeliverable,
   ];
-  if (result.prepared !== null) changed.push(...unloadedRows(pass, changed));
+  if (result.prepared !== null) changedRows.push(...unloadedRows(pass, changedRows));
   const removedIds = [...removals.removed.map(({ keyId }) => keyId), ...keys.orphans];
   return {
-    rows: withChanges(pass.former, changed, new Set(removedIds)),
-    changed,
-    removed: removals.removed,
+    rows: withChanges(pass.former, changedRows, new Set(removedIds)),
+    changedRows,
+    removedRows: removals.removed,
     removedIds,
     isVerified: verified.length === delivered.length,
   };
@@ -184,28 +184,31 @@ export function countLacking({ rows }: DeliveriesAfter): number {
 
 /** Returns how many of the keys that a name server should have it accepts. */
 export function countLive({ plan: { state } }: EndedPass, after: DeliveriesAfter): number {
-  const failed = after.changed.filter((row) => row.state === 'failed').length;
+  const failed = after.changedRows.filter((row) => row.state === 'failed').length;
   const live = state.keysWanted - state.keysWithheld - countLacking(after) - failed;
   return Math.max(0, live);
 }
 
 /** Returns why a pass counts as failed: a key that the name server neither has nor refuses. */
-export function failureIn({ changed }: DeliveriesAfter): Fault | null {
-  return changed.find(({ state }) => state === 'failed' || state === 'removing')?.error ?? null;
+export function failureIn({ changedRows }: DeliveriesAfter): Fault | null {
+  return changedRows.find(({ state }) => state === 'failed' || state === 'removing')?.error ?? null;
 }
 
 /** Returns a fault of a key that the name server has, if the last pass did not find it. */
-export function newFaultIn({ former }: EndedPass, { changed }: DeliveriesAfter): Fault | undefined {
+export function newFaultIn(
+  { former }: EndedPass,
+  { changedRows }: DeliveriesAfter,
+): Fault | undefined {
   const rows = rowsById(former);
   const isNew = ({ keyId, state, error }: Delivery) =>
     state === 'delivered' && error !== null && error.code !== rows.get(keyId)?.error?.code;
-  return changed.find(isNew)?.error ?? undefined;
+  return changedRows.find(isNew)?.error ?? undefined;
 }
 
 /** Returns the names of the keys that a pass added or changed on the name server. */
-export function addedNames({ former }: EndedPass, { changed }: DeliveriesAfter): string[] {
+export function addedNames({ former }: EndedPass, { changedRows }: DeliveriesAfter): string[] {
   const rows = rowsById(former);
-  return changed.flatMap(({ keyId, keyName, state, deliveredVersion }) =>
+  return changedRows.flatMap(({ keyId, keyName, state, deliveredVersion }) =>
     state === 'delivered' && !isDelivered(rows.get(keyId), deliveredVersion) ? [keyName] : [],
   );
 }
@@ -213,7 +216,7 @@ export function addedNames({ former }: EndedPass, { changed }: DeliveriesAfter):
 /** Returns the records of the audit trail: the keys that a pass delivered and removed. */
 export function deliveryEvents(
   { server, holder, keepLeaseMs, former }: EndedPass,
-  { changed, removed }: DeliveriesAfter,
+  { changedRows, removedRows }: DeliveriesAfter,
   at: string,
 ): AuditEntry[] {
   const rows = rowsById(former);
@@ -235,8 +238,8 @@ export function deliveryEvents(
     !isRefused(row) &&
     !hasVersion(rows.get(row.keyId), row.deliveredVersion);
   return [
-    ...changed.filter(isNew).map((row) => eventOf('deliver', row, row.deliveredVersion)),
-    ...removed
+    ...changedRows.filter(isNew).map((row) => eventOf('deliver', row, row.deliveredVersion)),
+    ...removedRows
       .filter((row) => hasVersion(row, row.deliveredVersion))
       .map((row) => eventOf('remove', row)),
   ];

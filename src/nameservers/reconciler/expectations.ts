@@ -13,11 +13,11 @@ import { newSlicer } from '../slices.ts';
 
 /** The keys that a name server is expected to accept and to refuse. */
 export interface KeyPlan {
-  readonly accepted: readonly DesiredKey[];
+  readonly acceptedKeys: readonly DesiredKey[];
   /** The keys that were removed. */
-  readonly refused: readonly RemovedKey[];
+  readonly removedKeys: readonly RemovedKey[];
   /** Keys among `accepted` that the name server must refuse in some zone. */
-  readonly restricted?: readonly RestrictedKey[];
+  readonly restrictedKeys?: readonly RestrictedKey[];
 }
 
 /** A key, and a right that it does not have in every zone. */
@@ -41,7 +41,7 @@ export interface RemovedKey {
  * one in which keys for all zones are tested.
  */
 export async function expectationsOf(
-  { accepted, refused, restricted = [] }: KeyPlan,
+  { acceptedKeys, removedKeys, restrictedKeys = [] }: KeyPlan,
   driver: string,
   zones: readonly string[],
   zone: string | undefined,
@@ -51,13 +51,13 @@ export async function expectationsOf(
   const probed = zone === undefined ? undefined : comparisonForm(zone);
   const zoneIn = (some: Zones) =>
     some === 'all' || (probed !== undefined && some.includes(probed)) ? zone : some[0];
-  for (const key of accepted)
+  for (const key of acceptedKeys)
     for (const check of checksOf(key, driver)) {
       const tested = zoneIn((check === 'query' ? undefined : key.access[check]) ?? 'all');
       if (tested === undefined) untestable.push(key.id);
       else expectations.push({ key, check, zone: tested, accepted: true });
     }
-  for (const removed of refused) {
+  for (const removed of removedKeys) {
     const key = removed.former ?? withRandomSecret(removed);
     const { access = {} } = removed.former ?? {};
     const tested = zoneIn(access.transfer ?? access.update ?? 'all');
@@ -66,7 +66,7 @@ export async function expectationsOf(
   }
   let pool: Set<string> | undefined;
   const isInPool = (name: string) => (pool ??= new Set(zones)).has(name);
-  await eachInSlices(newSlicer(), restricted, ({ key, right, former }) => {
+  await eachInSlices(newSlicer(), restrictedKeys, ({ key, right, former }) => {
     const tested = zoneWithout(key, right, former, zones, isInPool);
     if (tested !== undefined)
       expectations.push({ key, check: right, zone: tested, accepted: false });

@@ -27,9 +27,9 @@ export function newStamp(): string {
 export function nextStamps(
   next: string,
   carried: string | null | undefined,
-  others: readonly string[],
+  otherStamps: readonly string[],
 ): string[] {
-  return [...new Set([next, ...(carried ? [carried] : []), ...others])].slice(0, MAX_STAMPS);
+  return [...new Set([next, ...(carried ? [carried] : []), ...otherStamps])].slice(0, MAX_STAMPS);
 }
 
 /** Returns what would change on the name server without a hold, or null if no key would change. */

@@ -33,7 +33,7 @@ export function createJudge(
   plan: KeyPlan & { readonly loadedKeys?: LoadedKeys | undefined },
   outcomes: readonly Outcome[],
 ): (outcome: Outcome) => Promise<Judgement | undefined> {
-  const removed = new Map(plan.refused.map((key) => [key.id, key]));
+  const removed = new Map(plan.removedKeys.map((key) => [key.id, key]));
   const isMissing = remembering((zone: string) => isNotServed(address, zone));
   const openRights = remembering((zone: string) =>
     findOpenRights({ server: address, zone }).catch(noRights),
@@ -120,7 +120,7 @@ function faultIn({ expectation, result }: Outcome): Fault {
  */
 function findNotAdmitted(
   { driver }: ProbedServer,
-  { accepted, loadedKeys }: KeyPlan & { readonly loadedKeys?: LoadedKeys | undefined },
+  { acceptedKeys, loadedKeys }: KeyPlan & { readonly loadedKeys?: LoadedKeys | undefined },
   outcomes: readonly Outcome[],
 ): (outcome: Outcome) => Promise<Fault | undefined> {
   const required = outcomes.filter(({ expectation }) => expectation.accepted);
@@ -132,7 +132,7 @@ function findNotAdmitted(
     const { key, check } = expectation;
     if (!met) refusedChecks.set(key.id, [...(refusedChecks.get(key.id) ?? []), check]);
   }
-  const keys = new Map(accepted.map((key) => [key.id, key]));
+  const keys = new Map(acceptedKeys.map((key) => [key.id, key]));
   let loaded: ReturnType<LoadedKeys> | undefined;
   const isLoaded = async (key: DesiredKey) => {
     loaded ??= loadedKeys?.().catch(() => () => false);
@@ -156,10 +156,10 @@ function notAdmittedFault(
   { name, access }: DesiredKey,
   right: Right,
   zone: string,
-  refused: readonly Check[],
+  refusedChecks: readonly Check[],
 ): Fault {
   const list = access[right] === 'all' ? listName(right) : listName(right, comparisonForm(zone));
-  const rights = rightsIn(access).filter((each) => !refused.includes(each));
+  const rights = rightsIn(access).filter((each) => !refusedChecks.includes(each));
   const flags = rights.length === 0 ? '--none' : rights.map((each) => `--right ${each}`).join(' ');
   const message = `the name server does not let the key ${right} the zone '${zone}'. Write the list '${list}' into the configuration of the zone there, or limit the key: ${shellCommand('tsigil tsigkey grants', name, flags)}`;
   return { code: NOT_ADMITTED, message };

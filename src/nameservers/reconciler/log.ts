@@ -12,12 +12,17 @@ const MAX_NAMES = 20;
 
 /** Logs a pass that changed something: keys, the state of the name server, or both. */
 export function describeResult(log: DeliveryLog, result: PassResult): void {
-  const { server, outcome, state, error, added, removed, foundDrift } = result;
+  const { server, outcome, state, error, addedKeys, removedKeys, foundDrift } = result;
   const fields = { name_server: server.name, state, ...(error === null ? {} : { error }) };
   if (foundDrift) log.warn(fields, 'Another program changed the keys of a name server');
   if (outcome === 'changed')
     log.info(
-      { ...fields, added: shorten(added), removed: shorten(removed), keys: result.keysLive },
+      {
+        ...fields,
+        added: shorten(addedKeys),
+        removed: shorten(removedKeys),
+        keys: result.keysLive,
+      },
       'Delivered keys to a name server',
     );
   const isSame = state === server.state && (error?.code ?? null) === server.error_code;

@@ -108,17 +108,17 @@ export function failedPass(error: Fault): Result {
 /** The state that a pass delivers, and the names of the keys that it may change or remove. */
 export function partOf({ state, stamps, withheld, owned, refused }: FullJob): {
   readonly state: DesiredState;
-  readonly owned: ReadonlySet<string>;
+  readonly ownNames: ReadonlySet<string>;
 } {
-  const part = { ...state, stamps, isHeld: withheld !== null, removed: refused };
-  if (withheld === null) return { state: part, owned: new Set(owned) };
+  const part = { ...state, stamps, isHeld: withheld !== null, removals: refused };
+  if (withheld === null) return { state: part, ownNames: new Set(owned) };
   const touched = new Set([...state.keys, ...state.kept, ...refused].map(({ name }) => name));
-  return { state: part, owned: new Set(owned.filter((name) => touched.has(name))) };
+  return { state: part, ownNames: new Set(owned.filter((name) => touched.has(name))) };
 }
 
 /** The whole state, in which nothing is withheld. */
 function wholeOf({ state, stamps, withheld, refused }: FullJob): Required<DesiredState> {
-  const part = { ...state, stamps, isHeld: false, removed: refused };
+  const part = { ...state, stamps, isHeld: false, removals: refused };
   if (withheld === null) return part;
   const { keys, kept } = withheld;
   return { ...part, keys: [...state.keys, ...keys], kept: [...state.kept, ...kept] };
@@ -166,7 +166,7 @@ async function attempt(
     prepared: prepared ?? null,
     found_drift: applied.foundDrift,
     problems: [...problems],
-    verified: verdict.verified ?? plan.accepted.length,
+    verified: verdict.verified ?? plan.acceptedKeys.length,
     verdicts: [...verdict.failures].map(([id, error]) => ({ id, error })),
     open: (prepared === undefined ? verdict.open : undefined) ?? null,
     unknown_keys: changed && !job.is_held ? null : await unknownKeys(job, dependencies),
@@ -229,13 +229,13 @@ async function applyState(
   begun: Begun,
   isForeign: boolean,
 ): Promise<Applied & { readonly foundDrift: boolean }> {
-  const { state, owned } = partOf(job);
+  const { state, ownNames } = partOf(job);
   const mayBeApplied = job.is_applied && !isForeign;
-  const drift = mayBeApplied ? await driver.compare(state, owned, signal) : [];
+  const drift = mayBeApplied ? await driver.compare(state, ownNames, signal) : [];
   const foundDrift = drift.length > 0;
   if (mayBeApplied && !foundDrift) return { changed: false, problems: job.taken, foundDrift };
   // Before its first change, the driver may find that another program already uses a key's name.
-  const applied = await driver.apply(state, owned, signal, async (keys) => {
+  const applied = await driver.apply(state, ownNames, signal, async (keys) => {
     await begin(keys, begun.stamp);
     begun.keys = keys;
   });
@@ -257,12 +257,12 @@ function verifyPlanOf(
   );
   return {
     // A verification that ends early has tested the first ones of the job.
-    accepted: ids.flatMap((id) => keys.get(id) ?? []),
-    restricted: job.restricted.flatMap(({ id, right }) => {
+    acceptedKeys: ids.flatMap((id) => keys.get(id) ?? []),
+    restrictedKeys: job.restricted.flatMap(({ id, right }) => {
       const key = keys.get(id);
       return key === undefined ? [] : [{ key, right, former: memory.get(id)?.access[right] }];
     }),
-    refused: removedKeys(job, disabled, memory),
+    removedKeys: removedKeysOf(job, disabled, memory),
   };
 }
 
@@ -270,7 +270,7 @@ function verifyPlanOf(
  * Returns the removed keys to verify, with their former secrets. A query cannot distinguish a
  * removed key from another key with its name, unless it has a secret.
  */
-function removedKeys(
+function removedKeysOf(
   { refused, state }: FullJob,
   disabled: readonly string[],
   memory: ReadonlyMap<string, DesiredKey>,
@@ -289,14 +289,14 @@ function removedKeys(
 async function verifyPlan(
   { name_server: server, state, is_slow: isSlow }: FullJob,
   { driver, verify, signal, isInterrupted }: PerformDependencies,
-  { accepted, restricted, refused }: Required<KeyPlan>,
+  { acceptedKeys, restrictedKeys, removedKeys }: Required<KeyPlan>,
   isPrepared: boolean,
 ): Promise<Verdict & { readonly verified?: number }> {
-  if (isPrepared && refused.length === 0) return { failures: new Map(), open: undefined };
+  if (isPrepared && removedKeys.length === 0) return { failures: new Map(), open: undefined };
   const loadedKeys = driver.loadedKeys?.bind(driver, signal);
-  const plan = { accepted, restricted, loadedKeys };
+  const plan = { acceptedKeys, restrictedKeys, loadedKeys };
   if (isSlow) return verifySlowly(verify, server, state.zones, plan, isInterrupted, signal);
-  return verify(server, state.zones, { ...plan, refused }, signal, isInterrupted);
+  return verify(server, state.zones, { ...plan, removedKeys }, signal, isInterrupted);
 }
 
 function shown(differences: readonly Difference[]): Answer['differences'] {

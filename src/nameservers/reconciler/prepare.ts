@@ -156,7 +156,7 @@ function jobOf(
         message: error?.message ?? '',
       })),
     is_slow: sample.isSlow,
-    retired: [...(desired.retired ?? [])],
+    retired: [...(desired.retiredNames ?? [])],
     evidence: server.evidence,
     log_position: claim.logPosition,
   };
@@ -167,8 +167,8 @@ function probesOf({ probes }: Claim, { isSlow }: Sample): Claim['probes'] {
   return isSlow ? 'due' : 'none';
 }
 
-function acceptedIn({ additions, delivered }: Sample): readonly DesiredKey[] {
-  return [...additions, ...delivered.map(({ key }) => key)];
+function acceptedIn({ additions, deliveredKeys }: Sample): readonly DesiredKey[] {
+  return [...additions, ...deliveredKeys.map(({ key }) => key)];
 }
 
 function plannedState(
@@ -219,8 +219,8 @@ function plannedKeys(
  * each with its present name, and that of a removed key with the former one. Otherwise no record
  * would say that the former name is Tsigil's, and the name server would accept it for ever.
  */
-function renamedOf(keys: readonly DesiredKey[], stored: readonly Delivery[]): Delivery[] {
-  const rows = rowsById(stored);
+function renamedOf(keys: readonly DesiredKey[], deliveries: readonly Delivery[]): Delivery[] {
+  const rows = rowsById(deliveries);
   const renamed: Delivery[] = [];
   for (const { id, name: keyName } of keys) {
     const row = rows.get(id);
@@ -234,9 +234,9 @@ function renamedOf(keys: readonly DesiredKey[], stored: readonly Delivery[]): De
 }
 
 /** Returns deliveries with those of renamed keys, in place of their former ones. */
-function withRenamed(stored: readonly Delivery[], renamed: readonly Delivery[]): Delivery[] {
+function withRenamed(deliveries: readonly Delivery[], renamed: readonly Delivery[]): Delivery[] {
   const replaced = rowsById(renamed);
-  return [...stored.filter(({ keyId }) => !replaced.has(keyId)), ...renamed];
+  return [...deliveries.filter(({ keyId }) => !replaced.has(keyId)), ...renamed];
 }
 
 function nameOf(keys: readonly DesiredKey[], id: string | null | undefined): string | undefined {

@@ -40,11 +40,11 @@ export interface PassResult {
   readonly error: Fault | null;
   readonly state: NameServer['state'];
   /** The names of the keys that the pass added or changed. */
-  readonly added: readonly string[];
+  readonly addedKeys: readonly string[];
   /** The records of these keys in the audit trail. */
   readonly events: readonly AuditEntry[];
   /** The names of the keys that the pass removed. */
-  readonly removed: readonly string[];
+  readonly removedKeys: readonly string[];
   /** Whether another program had changed the name server. */
   readonly foundDrift: boolean;
   /** The age of the oldest change that the pass delivered. */
@@ -63,8 +63,8 @@ export function nothing(server: NameServer): PassResult {
     outcome: 'unchanged',
     error: null,
     state: server.state,
-    added: [],
-    removed: [],
+    addedKeys: [],
+    removedKeys: [],
     events: [],
     foundDrift: false,
     lagSeconds: undefined,
@@ -153,7 +153,7 @@ async function recordHold(
     outbox: [],
     found: { state, error, held, keysLive: server.keys_live, verifiedAt: undefined },
     applied: { hash: null },
-    deliveries: { changed: [], removedIds: [], events: [] },
+    deliveries: { changedRows: [], removedIds: [], events: [] },
     next: { isFailed: false, checkMs: 0 },
   });
   return { ...nothing(server), state, error, held };
@@ -181,18 +181,21 @@ async function recordSuccess(
       rights: hash === null ? undefined : rights,
       at: hasChanged ? now : undefined,
     },
-    deliveries: { changed: after.changed, removedIds: after.removedIds, events },
+    deliveries: { changedRows: after.changedRows, removedIds: after.removedIds, events },
     next,
   });
   const { state, error, held, keysLive } = found;
-  const [added, removed] = [addedNames(pass, after), after.removed.map(({ keyName }) => keyName)];
-  const hasDelivered = added.length + removed.length > 0;
+  const [addedKeys, removedKeys] = [
+    addedNames(pass, after),
+    after.removedRows.map(({ keyName }) => keyName),
+  ];
+  const hasDelivered = addedKeys.length + removedKeys.length > 0;
   const isFailed = next.isFailed && !(state === 'blocked' && hasDelivered);
   const outcome = hasChanged ? 'changed' : 'unchanged';
   const isSettled =
     state === 'live' &&
     !result.changed &&
-    added.length + after.removedIds.length === 0 &&
+    addedKeys.length + after.removedIds.length === 0 &&
     after.rows.every(isOnServer) &&
     newFaultIn(pass, after) === undefined;
   return {
@@ -201,8 +204,8 @@ async function recordSuccess(
     outcome: isFailed ? 'failed' : outcome,
     error,
     state,
-    added,
-    removed,
+    addedKeys,
+    removedKeys,
     events,
     foundDrift: result.found_drift,
     lagSeconds,

@@ -10,7 +10,7 @@ export interface Sample {
   /** The keys that the name server does not have yet in their present version. */
   readonly additions: readonly DesiredKey[];
   /** Some of the other keys. */
-  readonly delivered: readonly DeliveredKey[];
+  readonly deliveredKeys: readonly DeliveredKey[];
   /** Whether to send few queries per second, because nothing changes. */
   readonly isSlow: boolean;
 }
@@ -51,7 +51,7 @@ export async function chooseSample(
     return delivered.slice(Math.floor(random() * delivered.length)).slice(0, 1);
   };
   const suspects = longestUnverified(faulty, dueProbes(faulty.length));
-  return { additions, delivered: [...new Set([...suspects, ...choose()])], isSlow };
+  return { additions, deliveredKeys: [...new Set([...suspects, ...choose()])], isSlow };
 }
 
 function isWide({ error }: Delivery): boolean {
@@ -74,13 +74,13 @@ function longestUnverified(keys: readonly DeliveredKey[], count: number): readon
  * line to the log of the name server. Keys that open everything are left out.
  */
 export function restrictedOf(
-  { additions, delivered }: Sample,
+  { additions, deliveredKeys }: Sample,
   rights: readonly Right[],
   zones: readonly string[],
   random: () => number,
 ): Job['restricted'] {
-  const wide = delivered.filter(({ row }) => isWide(row));
-  const others = delivered.filter(({ row }) => !isWide(row));
+  const wide = deliveredKeys.filter(({ row }) => isWide(row));
+  const others = deliveredKeys.filter(({ row }) => !isWide(row));
   const lackingRights = ({ id, access }: DesiredKey) =>
     rights.flatMap((right) => {
       const own = access[right] ?? [];

@@ -58,7 +58,7 @@ export async function verifySlowly(
   verify: Verify,
   server: ProbedServer,
   zones: readonly string[],
-  { accepted: keys, restricted = [], loadedKeys }: Omit<VerifyPlan, 'refused'>,
+  { acceptedKeys: keys, restrictedKeys = [], loadedKeys }: Omit<VerifyPlan, 'removedKeys'>,
   isInterrupted: () => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<Verdict & { readonly verified: number }> {
@@ -69,11 +69,11 @@ export async function verifySlowly(
     const part = keys.slice(start, start + KEYS_AT_ONCE);
     const began = performance.now();
     const plan = {
-      accepted: part.map(withOneRight),
-      refused: [],
+      acceptedKeys: part.map(withOneRight),
+      removedKeys: [],
       learned,
       loadedKeys,
-      restricted: restricted.filter(({ key }) => part.includes(key)),
+      restrictedKeys: restrictedKeys.filter(({ key }) => part.includes(key)),
     };
     const verdict = await verify(server, zones, plan, signal, isInterrupted);
     for (const [id, failure] of verdict.failures) failures.set(id, failure);
@@ -128,7 +128,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
   } catch (error) {
     if (!(error instanceof NetError)) throw error;
     const failure = { code: 'unreachable', message: error.message };
-    for (const { id } of [...plan.accepted, ...plan.refused])
+    for (const { id } of [...plan.acceptedKeys, ...plan.removedKeys])
       if (!failures.has(id)) failures.set(id, failure);
     return { failures, open: undefined };
   }

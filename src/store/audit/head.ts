@@ -117,9 +117,9 @@ async function signHead(
   sql: Sql,
   key: AuditKey | undefined,
   former: HeadFields,
-  added: readonly TrailEvent[],
+  newEvents: readonly TrailEvent[],
 ): Promise<void> {
-  const all = [...eventsOf(former), ...added];
+  const all = [...eventsOf(former), ...newEvents];
   all.splice(MAX_EVENTS / 2, all.length - MAX_EVENTS);
   const events = JSON.stringify(all);
   const head = { ...former, events };

@@ -43,13 +43,13 @@ export async function candidatesOf(
     targets.set(String(id), { resource: String(zoneId), zones: [String(zone)] });
   const candidates: Candidate[] = [];
   for await (const some of partsInSlices([...targets.keys()], slicer, KEYS_PER_PAGE)) {
-    const { keys, granted } = await readKeys(reads, store, some);
+    const { keys, zoneRights } = await readKeys(reads, store, some);
     const successors = await successorsOf(reads, some);
     for (const key of keys) {
       const { resource, zones = [] } = targets.get(key.id) ?? {};
       if (key.resource_id !== resource) return candidatesOf(database, store, poolId, slicer);
       const successorId = successors.get(key.id);
-      candidates.push({ key, zones, granted: granted.get(key.id) ?? NONE, successorId });
+      candidates.push({ key, zones, zoneRights: zoneRights.get(key.id) ?? NONE, successorId });
     }
   }
   return candidates;
@@ -71,7 +71,7 @@ const NONE: ReadonlyMap<string, string> = new Map();
 /** Keys, and the rights that their grants state for single zones, by key id and zone name. */
 interface ReadKeys {
   readonly keys: readonly Tsigkey[];
-  readonly granted: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  readonly zoneRights: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
 /**
@@ -86,17 +86,17 @@ async function readKeys(
   for (;;) {
     const keys = await store.find(tsigkey, 'id', ids);
     const own = keys.filter((key) => key.granted !== null);
-    if (own.length === 0) return { keys, granted: new Map() };
+    if (own.length === 0) return { keys, zoneRights: new Map() };
     const some = own.map(({ id }) => id);
-    const granted = await readGrants(reads, some);
+    const zoneRights = await readGrants(reads, some);
     const { text, parameters } = among('SELECT id, version FROM tsigkeys', 'id', some);
     const rows = await reads.all(text, parameters);
     const versions = new Map(rows.map(({ id, version }) => [String(id), Number(version)]));
-    if (own.every(({ id, version }) => versions.get(id) === version)) return { keys, granted };
+    if (own.every(({ id, version }) => versions.get(id) === version)) return { keys, zoneRights };
   }
 }
 
-async function readGrants(reads: Sql, keyIds: readonly string[]): Promise<ReadKeys['granted']> {
+async function readGrants(reads: Sql, keyIds: readonly string[]): Promise<ReadKeys['zoneRights']> {
   const granted = new Map<string, Map<string, string>>();
   const from = `SELECT key_id, zone_id, zones.name AS zone, rights FROM tsigkey_grants
     JOIN zones ON zones.id = zone_id`;

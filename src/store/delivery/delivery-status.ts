@@ -47,7 +47,6 @@ export function createDeliveryStatus(
   return {
     statuses,
     ofKeys,
-    ofKey: async (key) => (await ofKeys([key]))[0] ?? [],
     usesOfRetired: async (keyIds) => (await readUses(reads, keyIds, [], RETIRED)).uses,
     uses: (keyIds, serverIds) => readUses(reads, keyIds, serverIds),
     removing: () => readRemoving(reads),

@@ -94,8 +94,8 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       const { pool_id: pool } = server;
       const zones = await zoneNamesOf(database.reads, pool);
       const candidates = await candidatesOf(database, store, pool, slicer);
-      const retired = await retiredNamesOf(database.reads, pool);
-      return { ...(await desire(server, zones, candidates, slicer)), retired };
+      const retiredNames = await retiredNamesOf(database.reads, pool);
+      return { ...(await desire(server, zones, candidates, slicer)), retiredNames };
     },
     deliveries: (id) => readDeliveries(database.reads, id),
     record: (id, holder, fence, pass) =>
@@ -210,13 +210,13 @@ async function recordPass(
       id,
       ...ids,
     ]);
-  const { changed, removedIds, events } = pass.deliveries;
+  const { changedRows, removedIds, events } = pass.deliveries;
   for (const ids of parts(removedIds, ...ROWS))
     await sql.run(
       `DELETE FROM deliveries WHERE nameserver_id = ? AND key_id IN (${places(ids.length)})`,
       [id, ...ids],
     );
-  await putDeliveries(sql, id, changed);
+  await putDeliveries(sql, id, changedRows);
   await insertRecords(sql, events);
   await putUses(sql, rowLock, id, pass.log.uses);
   const { lag } = row ?? {};

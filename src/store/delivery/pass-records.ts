@@ -235,7 +235,7 @@ export async function recordLeftovers(
 export async function putDeliveries(
   sql: Sql,
   id: string,
-  changed: readonly Delivery[],
+  deliveries: readonly Delivery[],
   present: 'replace' | 'keep' = 'replace',
 ): Promise<void> {
   const row = `(${places(COLUMNS.length)})`;
@@ -245,7 +245,7 @@ export async function putDeliveries(
     WHERE deliveries.state <> 'removing' OR excluded.state IN ('removing', 'pending')`;
   const action = present === 'keep' ? 'NOTHING' : replace;
   const slicer = newSlicer().forTransaction();
-  for (const some of parts(changed, ...ROWS)) {
+  for (const some of parts(deliveries, ...ROWS)) {
     await nextIfOver(slicer);
     await sql.run(
       `INSERT INTO deliveries (${COLUMNS.join(', ')}) VALUES ${some.map(() => row).join(', ')}

@@ -32,10 +32,10 @@ interface OpenKey extends WrappedKey {
  * text. `read` reads the current master keys.
  */
 export function createKeyring(
-  given: readonly MasterKey[],
-  read: () => FoundKeys = () => ({ keys: given }),
+  initialKeys: readonly MasterKey[],
+  read: () => FoundKeys = () => ({ keys: initialKeys }),
 ): Keyring {
-  let masterKeys = given;
+  let masterKeys = initialKeys;
   const loaded = new Map<number, OpenKey | undefined>();
   let active: OpenKey | undefined;
   let mac: OpenKey | undefined;
@@ -165,17 +165,17 @@ export function createKeyring(
 
 /** Returns why master keys cannot be used, or undefined if they unwrap every data key. */
 function problemWith(
-  found: readonly MasterKey[],
-  lacking: readonly WrappedKey[],
+  masterKeys: readonly MasterKey[],
+  lackingKeys: readonly WrappedKey[],
   isEncrypted: boolean,
 ): string | undefined {
-  if (found.length === 0)
+  if (masterKeys.length === 0)
     return isEncrypted
       ? 'The master key file no longer exists. Restore it'
       : 'No master key is configured. Set encryption.masterKeyFile and restart the service';
-  if (lacking.length === 0) return undefined;
-  const ids = [...new Set(lacking.map(({ wrappedBy }) => wrappedBy))].join(', ');
-  return `The source of master keys contains ${found.map(({ id }) => id).join(', ')} and lacks master key ${ids}. Add the line of that key after the line of the new key`;
+  if (lackingKeys.length === 0) return undefined;
+  const ids = [...new Set(lackingKeys.map(({ wrappedBy }) => wrappedBy))].join(', ');
+  return `The source of master keys contains ${masterKeys.map(({ id }) => id).join(', ')} and lacks master key ${ids}. Add the line of that key after the line of the new key`;
 }
 
 function auditKeyOf(key: OpenKey | undefined): AuditKey | undefined {

@@ -9,7 +9,7 @@ export async function resourcesPassing(
 ): Promise<readonly Resource[]> {
   if (computed === undefined) return resources;
   let passed = resources;
-  for (const { name, wanted } of computed.wanted) {
+  for (const { name, wanted } of computed.conditions) {
     const results =
       (await type.computedFilters?.[name]?.evaluate(passed, reader, computed.settings)) ?? [];
     passed = passed.filter((_, index) => results[index] === wanted);

@@ -13,13 +13,13 @@ export type Decider = (condition: Condition) => boolean;
  */
 export function conditionsText<F extends Fields>(
   type: ResourceType<F>,
-  given: readonly Condition[],
+  conditions: readonly Condition[],
   dialect: Dialect,
   mayDecide: Decider = () => true,
 ): { texts: string[]; parameters: SqlValue[] } {
   const texts: string[] = [];
   const parameters: SqlValue[] = [];
-  for (const condition of inOrder(type, given)) {
+  for (const condition of inOrder(type, conditions)) {
     const sql = conditionSql(type, condition, dialect, mayDecide(condition));
     texts.push(sql.text);
     parameters.push(...sql.parameters);

@@ -58,7 +58,11 @@ test('access lists have a key exactly where its grants, its scope and the rights
         } as Tsigkey;
         // The rule about grants permits only zones in the scope of a key.
         const zones = [...(within?.zones ?? [])].filter(([id]) => scope === 'all' || id === scope);
-        return { key, zones: scope === 'all' ? scope : [scope], granted: new Map(zones) } as const;
+        return {
+          key,
+          zones: scope === 'all' ? scope : [scope],
+          zoneRights: new Map(zones),
+        } as const;
       });
       const slicer = createSlicer(Date.now);
       const { state } = await desire({ rights: ceiling }, ZONES, candidates, slicer);

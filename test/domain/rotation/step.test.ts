@@ -25,10 +25,10 @@ const ROW: RotatingKey = {
 /** A key with one name server whose log shows every use, and that no client uses. */
 const IDLE: RotationFacts = {
   now: NOW,
-  unverified: [],
+  unverifiedServers: [],
   consumers: [],
   unknownOn: [],
-  remaining: [],
+  remainingClients: [],
   users: [],
   successorUsers: [],
   references: [],
@@ -58,19 +58,19 @@ const CASES: readonly Case[] = [
   [
     'a successor that was just created spreads',
     { state: 'spreading', started_at: NOW },
-    { unverified: ['ns1'] },
+    { unverifiedServers: ['ns1'] },
     { ...BACK, ...PROCEEDS },
   ],
   [
     'a successor that a server lacks after a minute makes the rotation wait',
     { state: 'spreading' },
-    { unverified: ['ns1'] },
+    { unverifiedServers: ['ns1'] },
     { ...BACK, ...waits('not_verified', 'ns1') },
   ],
   [
     'a wait goes on since its beginning',
     { state: 'spreading', waiting_reason: 'not_verified', waiting_since: EARLIER },
-    { unverified: ['ns1', 'ns2'] },
+    { unverifiedServers: ['ns1', 'ns2'] },
     { ...BACK, ...waits('not_verified', 'ns1', 'ns2'), waiting_since: EARLIER },
   ],
   [
@@ -82,26 +82,26 @@ const CASES: readonly Case[] = [
   [
     'a server that loses the successor stops the switch',
     { state: 'switching' },
-    { unverified: ['ns1'] },
+    { unverifiedServers: ['ns1'] },
     { ...BACK, ...waits('not_verified', 'ns1') },
   ],
   [
     'a server that loses the successor clears the time of retirement',
     { state: 'draining', retire_at: LATER },
-    { unverified: ['ns1'] },
+    { unverifiedServers: ['ns1'] },
     { ...BACK, ...waits('not_verified', 'ns1') },
   ],
   [
     'a server that loses the successor stops the retirement',
     OVER,
-    { unverified: ['ns1'] },
+    { unverifiedServers: ['ns1'] },
     { ...BACK, ...waits('not_verified', 'ns1') },
   ],
   ['a key that no client uses drains', {}, {}, DRAINS],
   [
     'clients that were not seen with the successor are missing',
     {},
-    { remaining: ['192.0.2.1'] },
+    { remainingClients: ['192.0.2.1'] },
     waits('unconfirmed', '192.0.2.1'),
   ],
   [
@@ -120,7 +120,7 @@ const CASES: readonly Case[] = [
   [
     'but not a client that is seen',
     { retire: 'automatic' },
-    { remaining: ['192.0.2.1'] },
+    { remainingClients: ['192.0.2.1'] },
     waits('unconfirmed', '192.0.2.1'),
   ],
   [
@@ -169,14 +169,14 @@ describe('the next step of a rotation', () => {
 
   test('a key is retired only while its successor is verified, whatever else is known', () => {
     const values = <T>(...all: T[]) => all;
-    for (const unverified of values<string[]>([], ['ns1']))
+    for (const unverifiedServers of values<string[]>([], ['ns1']))
       for (const state of values('spreading', 'switching', 'draining'))
         for (const retireAt of values(null, EARLIER, LATER))
           for (const users of values<string[]>([], ['192.0.2.1'])) {
             const row = { ...ROW, state, retire_at: retireAt, confirmed_all: true } as RotatingKey;
-            const { retire } = nextStep(row, { ...IDLE, unverified, users });
+            const { retire } = nextStep(row, { ...IDLE, unverifiedServers, users });
             const isOver = state === 'draining' && retireAt === EARLIER;
-            expect(retire).toBe(isOver && unverified.length === 0 && users.length === 0);
+            expect(retire).toBe(isOver && unverifiedServers.length === 0 && users.length === 0);
           }
   });
 });

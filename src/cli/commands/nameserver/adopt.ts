@@ -107,7 +107,7 @@ async function planMove(run: Run, files: EditableFiles): Promise<Move> {
       `The configuration of '${server.name}' already includes '${own.path}'`,
       furtherText(adoption, theirs, server),
     );
-  assertEqual(adoption, server, files.kept);
+  assertEqual(adoption, server, files.formerFiles);
   assertPrepared(server, own.path);
   assertInFiles(adoption, configuration, (await run.running()).configuration, format);
   const edits = parsing(() => {
@@ -154,7 +154,7 @@ async function applyMove(
     await untilLive(run, LIVE_MS, signal);
     await assertSame(run, observed, before);
   });
-  await files.remove(releasedPath(files.own));
+  await files.editor.remove(releasedPath(files.own));
   return true;
 }
 

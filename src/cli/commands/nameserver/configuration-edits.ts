@@ -68,7 +68,7 @@ export async function propose(
   const mask = maskOf(keys.map(({ secret }) => secret));
   // The check has a file with secrets, which it removes.
   const { signal, release } = catchInterrupt(terminal);
-  const problem = await files.check(editedSource(source, edits, included)).finally(release);
+  const problem = await files.editor.check(editedSource(source, edits, included)).finally(release);
   assertNotStopped(signal);
   if (problem !== undefined)
     throw new CommandError(
@@ -97,18 +97,18 @@ export async function perform(
 ): Promise<void> {
   const { signal, release } = catchInterrupt(terminal);
   try {
-    await files.write(edits);
+    await files.editor.write(edits);
     try {
-      await files.load();
+      await files.editor.load();
       await verified(signal);
       assertNotStopped(signal);
     } catch (cause) {
-      const undone = await files.undo().then(
+      const undone = await files.editor.undo().then(
         () => `The former files of '${server.name}' are back`,
         (error: unknown) =>
           `Not all former files of '${server.name}' are back (${faultOf(error).message})`,
       );
-      const outcome = await files.load().then(
+      const outcome = await files.editor.load().then(
         () => 'and loaded',
         (error: unknown) => `but it does not load them (${faultOf(error).message})`,
       );
@@ -127,7 +127,7 @@ export async function perform(
 
 /** Names the former files that stay beside the edited ones. */
 export async function reportKept(files: EditableFiles, terminal: Terminal): Promise<void> {
-  const kept = await files.seal();
+  const kept = await files.editor.seal();
   if (kept.length === 0) return;
   print(
     [

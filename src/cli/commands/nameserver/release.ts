@@ -86,7 +86,7 @@ async function moveBack(
   if (!isWriting) return 'proposed';
   const before = await observe(server.address, observed, terminal.now);
   await confirmed();
-  await files.create(included);
+  await files.editor.create(included);
   await perform(run, files, change, () => assertSame(run, observed, before));
   return 'done';
 }
