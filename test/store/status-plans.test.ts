@@ -86,8 +86,7 @@ async function walks(text: string, parameters: readonly SqlValue[]): Promise<str
   const steps = rows.map((row) => String(row.detail ?? row['QUERY PLAN']));
   return steps.filter((step, index) =>
     isPostgres()
-      ? / on tsigkeys/.test(step) &&
-        !/_(marked|lost)|Cond: /.test(`${step}${steps[index + 1]}`)
+      ? / on tsigkeys/.test(step) && !/_(marked|lost)|Cond: /.test(`${step}${steps[index + 1]}`)
       : /^SCAN tsigkeys/.test(step),
   );
 }
