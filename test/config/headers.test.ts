@@ -31,27 +31,22 @@ describe('a URL in headers or responses', () => {
     });
   });
 
-  test.each(
-    ['TSIGIL_PUBLIC_URL', 'TSIGIL_AUTH_KEYSTONE_URL', 'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL'].flatMap(
-      (variable) =>
-        [
-          'http://a"b',
-          "http://a'b",
-          'http://a{b',
-          'http://',
-          'http://h?',
-          'http://h#',
-          'http://:x@h',
-          'ftp://h',
-          '//h',
-          'h',
-          'http://\u{7f}',
-        ].map((value) => [variable, value]),
-    ),
-  )('the error names %s if the value is invalid in a header: %j', (variable = '', value = '') => {
+  test.each([
+    'http://a"b',
+    "http://a'b",
+    'http://a{b',
+    'http://',
+    'http://h?',
+    'http://h#',
+    'http://:x@h',
+    'ftp://h',
+    '//h',
+    'h',
+    'http://\u{7f}',
+  ])('the error names the variable if the value is invalid in a header: %j', (value) => {
     const problem =
       'must be an http or https URL with a host name or address, without query, fragment or user';
-    expect(problemsOf(variable, value)).toEqual([`${variable} ${problem}`]);
+    expect(problemsOf('TSIGIL_PUBLIC_URL', value)).toEqual([`TSIGIL_PUBLIC_URL ${problem}`]);
   });
 });
 
