@@ -207,18 +207,8 @@ describe('who uses a key', () => {
   test('is said with flags of set, and found by list', async () => {
     await create('described.example');
     const set = await run(
-      'set',
-      'described.example',
-      '--owner',
-      'netops',
-      '--purpose',
-      'Frankfurt',
-      '--consumer',
-      'ns3.partner.example=192.0.2.7,noc',
-      '--consumer',
-      'ns4.partner.example',
-      '--expires',
-      '20d',
+      ...words`set described.example --owner netops --purpose Frankfurt --expires 20d
+          --consumer ns3.partner.example=192.0.2.7,noc --consumer ns4.partner.example`,
     );
     expect(set).toMatchObject({ status: 0 });
     expect(set.err.split('\n').slice(0, 4)).toEqual([

@@ -15,7 +15,7 @@ import { POOL_ID, SECRET } from '../harness/samples.ts';
 import { zoneText } from '../harness/driven-server.ts';
 import { run as runProgram } from '../harness/tools.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { tsigil } from './run.ts';
+import { tsigil, words } from './run.ts';
 
 const folder = temporaryFolder();
 const KEY = 'hand-made.example';
@@ -27,6 +27,7 @@ beforeAll(async () => {
   await service.post('/v2/nameservers', { ...server, delivery: 'agent' });
 });
 
+const IMPORT = ['tsigkey', 'import', '--from-nameserver'];
 const ACCESS = () => ({ TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token });
 
 /** Writes the configuration file of the agent of a name server. */
@@ -92,15 +93,7 @@ describe.each(BRANDS)('$name', (brand) => {
         });
       const before = filesIn(server.folder);
       const run = (...argv: string[]) =>
-        tsigil(
-          folder,
-          { ...ACCESS(), ...delivering(server) },
-          'tsigkey',
-          'import',
-          '--from-nameserver',
-          'NS1',
-          ...argv,
-        );
+        tsigil(folder, { ...ACCESS(), ...delivering(server) }, ...IMPORT, 'NS1', ...argv);
 
       const refused = await run();
       expect([refused.status, refused.err]).toEqual([2, expect.stringContaining('--dry-run')]);
@@ -117,15 +110,8 @@ describe.each(BRANDS)('$name', (brand) => {
       const onHostOfAgent = await tsigil(
         folder,
         ACCESS(),
-        'tsigkey',
-        'import',
-        '--dry-run',
-        '--from-nameserver',
-        'ns1',
-        '-f',
-        'json',
-        '--config',
-        agentFile(server),
+        ...IMPORT,
+        ...words`ns1 --dry-run -f json --config ${agentFile(server)}`,
       );
       expect(JSON.parse(onHostOfAgent.out)).toEqual(JSON.parse(shown.out));
       for (const { out, err } of [shown, text, onHostOfAgent]) {
@@ -140,15 +126,8 @@ describe.each(BRANDS)('$name', (brand) => {
 
 test('import --from-nameserver names the servers of the configuration, without one of that name', async () => {
   const entry = { name: 'ns9', driver: 'nsd', address: '127.0.0.1:1', local: { file: '/x' } };
-  const { status, err } = await tsigil(
-    folder,
-    { ...ACCESS(), ...delivering({ entry }) },
-    'tsigkey',
-    'import',
-    '--dry-run',
-    '--from-nameserver',
-    'ns1',
-  );
+  const variables = { ...ACCESS(), ...delivering({ entry }) };
+  const { status, err } = await tsigil(folder, variables, ...IMPORT, 'ns1', '--dry-run');
   expect([status, err]).toEqual([2, expect.stringContaining("Use one of: 'ns9'.")]);
 });
 
@@ -179,13 +158,7 @@ test.skipIf(!bind.isInstalled()).each([
       runProgram(
         server.folder,
         'rndc',
-        '-s',
-        '127.0.0.1',
-        '-p',
-        String(server.controlPort),
-        '-k',
-        'rndc.key',
-        'addzone',
+        ...words`-s 127.0.0.1 -p ${String(server.controlPort)} -k rndc.key addzone`,
         `${zone} ${view} { type primary; file "${added}.zone"; allow-transfer { ${list} }; };`,
       );
     const owner = await startTestService();
@@ -193,16 +166,9 @@ test.skipIf(!bind.isInstalled()).each([
     await createZones(owner, [added, refused, 'absent.test']);
     const { status, out, err } = await tsigil(
       folder,
-      { TSIGIL_URL: owner.url, TSIGIL_TOKEN: owner.token, ...delivering(server) },
-      'tsigkey',
-      'import',
-      '--dry-run',
-      '--from-nameserver',
-      'ns1',
-      '-f',
-      'json',
-      '--pool',
-      'default',
+      { ...owner.variables, ...delivering(server) },
+      ...IMPORT,
+      ...words`ns1 --dry-run -f json --pool default`,
     );
     expect(status, err).toBe(0);
     expect(JSON.parse(out)).toMatchObject({

@@ -27,10 +27,8 @@ async function keptSecret(name: string): Promise<string | undefined> {
 describe('setting a secret', () => {
   test('--secret - reads standard input, with or without a final line feed', async () => {
     for (const [index, input] of [SECRET, `${SECRET}\n`, `${SECRET}\r\n`].entries()) {
-      expect(
-        (await run({ input }, 'create', '--name', `piped-${index}`, ...KEY, '--secret', '-'))
-          .status,
-      ).toBe(0);
+      const created = await run({ input }, ...words`create ${`piped-${index}`} --secret -`, ...KEY);
+      expect(created.status).toBe(0);
       expect(await keptSecret(`piped-${index}`)).toBe(SECRET);
     }
   });
@@ -38,16 +36,14 @@ describe('setting a secret', () => {
   test('create and set read a secret from --secret-file, and set also reads it from --secret -', async () => {
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
-    expect(
-      (await run({}, 'create', '--name', 'from-file', ...KEY, '--secret-file', file)).status,
-    ).toBe(0);
-    expect(await keptSecret('from-file')).toBe(SECRET);
-    expect(
-      (await run({ input: 'bmV3IHNlY3JldA==' }, 'set', 'from-file', '--secret', '-')).status,
-    ).toBe(0);
-    expect(await keptSecret('from-file')).toBe('bmV3IHNlY3JldA==');
-    expect((await run({}, 'set', 'from-file', '--secret-file', file)).status).toBe(0);
-    expect(await keptSecret('from-file')).toBe(SECRET);
+    for (const [input, argv, secret] of [
+      ['', [...words`create from-file --secret-file ${file}`, ...KEY], SECRET],
+      ['bmV3IHNlY3JldA==', words`set from-file --secret -`, 'bmV3IHNlY3JldA=='],
+      ['', words`set from-file --secret-file ${file}`, SECRET],
+    ] as const) {
+      expect((await run({ input }, ...argv)).status).toBe(0);
+      expect(await keptSecret('from-file')).toBe(secret);
+    }
   });
 
   test('a secret as an argument is refused and not printed, and no key is created: exit code 2', async () => {
@@ -84,29 +80,14 @@ describe('setting a secret', () => {
       /cannot be used with option/,
     ],
   ])('exits with 2 for %s', async (_, input, flags, message) => {
-    const { status, out, err } = await run(
-      { input },
-      'create',
-      '--name',
-      'wrong',
-      ...KEY,
-      ...flags,
-    );
+    const { status, out, err } = await run({ input }, 'create', 'wrong', ...KEY, ...flags);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(message);
   });
 
   test('--secret - does not read a terminal, because a terminal would show the secret', async () => {
     const input = Object.assign(Readable.from([]), { isTTY: true });
-    const { status, err } = await run(
-      { input },
-      'create',
-      '--name',
-      'typed',
-      ...KEY,
-      '--secret',
-      '-',
-    );
+    const { status, err } = await run({ input }, 'create', 'typed', ...KEY, '--secret', '-');
     expect([status, err]).toEqual([
       2,
       'tsigil: Cannot read the secret: standard input is a terminal\nPipe the secret to the command, or use --secret-file FILE.\n',
@@ -151,23 +132,11 @@ describe('printing secrets', () => {
   });
 
   test('create hides the secret too, and --reveal -f value -c secret prints only the secret', async () => {
-    const hidden = await run(
-      { input: secret },
-      'create',
-      '--name',
-      'hidden-at-first',
-      ...KEY,
-      ...words`--secret - -f json -c secret`,
-    );
+    const create = (name: string, ...flags: string[]) =>
+      run({ input: secret }, 'create', name, ...KEY, '--secret', '-', ...flags);
+    const hidden = await create('hidden-at-first', ...words`-f json -c secret`);
     expect(JSON.parse(hidden.out)).toEqual({ secret: '(hidden)' });
-    const shown = await run(
-      { input: secret },
-      'create',
-      '--name',
-      'shown-at-first',
-      ...KEY,
-      ...words`--secret - --reveal -f value -c secret`,
-    );
+    const shown = await create('shown-at-first', ...words`--reveal -f value -c secret`);
     expect(shown.out).toBe(`${secret}\n`);
   });
 });

@@ -167,17 +167,7 @@ describe('warnings of the service', () => {
   test('create and set print warnings on standard error, in every format', async () => {
     expect(
       await run(
-        'tsigkey',
-        'create',
-        'weak',
-        '--algorithm',
-        'hmac-md5',
-        '--resource-id',
-        UNKNOWN_ID,
-        '-f',
-        'value',
-        '-c',
-        'name',
+        ...words`tsigkey create weak --algorithm hmac-md5 --resource-id ${UNKNOWN_ID} -f value -c name`,
       ),
     ).toEqual({
       status: 0,

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { serve } from '../harness/connections.ts';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
@@ -86,7 +84,7 @@ describe('tsigkey grants', () => {
     });
     const narrow = [{ rights: ['transfer'], zones: [idOf('a')] }];
     /** Narrows the grants just before the first change of the command reaches the service. */
-    const between = createServer((request, response) => {
+    const between = await serve((request, response) => {
       const forward = async () => {
         const path = String(request.url);
         if (request.method === 'PUT') await service.call('PUT', path, { grants: narrow });
@@ -94,20 +92,13 @@ describe('tsigkey grants', () => {
         headers.host = new URL(service.url).host;
         const sent = request.method === 'PUT' ? await text(request) : undefined;
         const answer = await service.call(String(request.method), path, sent, headers);
-        const tag = answer.headers.get('etag');
-        response.writeHead(answer.status, {
-          'content-type': 'application/json',
-          ...(tag === null ? {} : { etag: tag }),
-        });
+        response.writeHead(answer.status, { etag: answer.headers.get('etag') ?? '' });
         response.end(answer.text);
       };
       void forward();
-    }).listen(0, '127.0.0.1');
-    await once(between, 'listening');
-    onTestFinished(() => void between.close());
-    const { port } = between.address() as AddressInfo;
+    });
     const parameters = ['grants', 'contended', '--right', 'transfer', '--right', 'update'];
-    const through = { variables: { ...service.variables, TSIGIL_URL: `http://127.0.0.1:${port}` } };
+    const through = { variables: { ...service.variables, TSIGIL_URL: between } };
     const { status, err } = await runInside(through, 'tsigkey', ...parameters);
     expect([status, err]).toEqual([1, expect.stringContaining('has changed since')]);
     const { body } = await service.get(`/v2/tsigkeys/${key.id}/grants`);
