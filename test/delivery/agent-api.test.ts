@@ -251,6 +251,7 @@ test('400 for numbers and codes outside their limits', async () => {
   for (const members of [
     { duration_ms: 2 ** 53 - 1 },
     { error: { code: 'line\nfeed', message: 'x' } },
+    { error: { code: 'A code', message: 'x' } },
     { verdicts: [{ id: 'no id', error: { code: 'not_verified', message: 'x' } }] },
     { verified: -1 },
     { stamp: 'a b' },
@@ -287,9 +288,11 @@ test('the metrics distinguish at most 33 error codes from agents', async () => {
 test('200 for the report of a failure; no changes are removed, and a new change starts an attempt', async () => {
   const key = await createKey('key-1');
   const response = await desired();
-  const error = { code: 'unreachable', message: 'connection refused' };
+  const message = "the file '/etc/bind/keys.conf' of ns1 cannot be written: no space left";
+  const error = { code: 'not_writable', message };
   expect((await observe(response, { error })).status).toBe(200);
-  expect(await shown()).toMatchObject({ state: 'failed', error_code: 'unreachable', attempts: 1 });
+  const failed = { state: 'failed', error_code: 'not_writable', error: message, attempts: 1 };
+  expect(await shown()).toMatchObject(failed);
   expect(await stateOf(key)).toBe('failed');
   const etag = String(response.headers.get('etag'));
   await createKey('key-2');

@@ -1,9 +1,8 @@
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { serve } from '../harness/connections.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { startAgent, startAgentRequests } from './agent-requests.ts';
 import { folderServer } from './folder-driver.ts';
@@ -67,32 +66,25 @@ interface Report {
 async function agentWith(...documents: readonly unknown[]) {
   const reports: Report[] = [];
   const waiting = [...documents];
-  const http = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      const { url = '' } = request;
-      if (url.endsWith('/observed')) reports.push(JSON.parse(body) as Report);
+  const url = await serve((request, response) => {
+    void text(request).then((body) => {
+      const { url: path = '' } = request;
+      if (path.endsWith('/observed')) reports.push(JSON.parse(body) as Report);
       const desired = () => (waiting.length > 1 ? waiting.shift() : waiting[0]);
-      const other = url.endsWith('/whoami')
+      const other = path.endsWith('/whoami')
         ? { nameservers: [ID], added_later: 1 }
         : { recorded: true, changes: 0, added_later: 1 };
-      const value = url.includes('/desired') ? desired() : other;
-      response.end(JSON.stringify(value));
+      response.end(JSON.stringify(path.includes('/desired') ? desired() : other));
     });
-  }).listen(0, '127.0.0.1');
-  await once(http, 'listening');
+  });
   const folder = temporaryFolder();
   const tokenFile = join(folder, 'token');
   writeFileSync(tokenFile, 'token');
   const server = folderServer(join(folder, 'server'));
   const lines: string[] = [];
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const stop = startAgent(url, tokenFile, server, 'host-1', (line) => lines.push(line));
   onTestFinished(async () => {
     await stop();
-    http.closeAllConnections();
-    http.close();
     rmSync(folder, { recursive: true, force: true });
   });
   return { reports, server, lines };

@@ -55,23 +55,3 @@ test('an agent sends no secret that its name server quotes, in any form', async 
   const { text: one } = await service.get(`/v2/nameservers/${id}`);
   for (const each of [text, one, ...service.log, ...lines]) expect(each).not.toContain(quoted);
 });
-
-test('400 for an answer with a code that is no word', async () => {
-  const { createKey, desired, observe, shown } = requests;
-  await createKey('key-1');
-  const response = await desired();
-  const before = await shown();
-  const error = { code: 'A code', message: 'x' };
-  expect((await observe(response, { error })).status).toBe(400);
-  expect(await shown()).toEqual(before);
-});
-
-test('200 for a failure, and the service stores its message unchanged', async () => {
-  const { createKey, desired, observe, shown } = requests;
-  await createKey('key-1');
-  const message =
-    "the file '/etc/bind/tsigil/keys.conf' of ns1.example.org cannot be written: no space left";
-  const error = { code: 'not_writable', message };
-  expect((await observe(await desired(), { error })).status).toBe(200);
-  expect(await shown()).toMatchObject({ error_code: 'not_writable', error: message });
-});

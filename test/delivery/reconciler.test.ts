@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { deliveriesOf, withStatus } from '../../src/domain/delivery/status.ts';
 import { nameServer } from '../../src/domain/resources/name-server.ts';
@@ -11,14 +11,12 @@ import { makePass, type PassDependencies } from '../../src/nameservers/reconcile
 import { insertDataKey } from '../../src/store/sql/data-keys.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
 import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
-import { temporaryFolder } from '../harness/service.ts';
 import type { DeliveryDatabase } from './database.ts';
-import { folderServer, type FolderServer } from './folder-driver.ts';
+import { type FolderServer } from './folder-driver.ts';
 import {
   openFolderDelivery,
   passDependencies,
   requestPassOf,
-  SERVER,
   startFolderReconciler,
   type FolderDelivery,
 } from './set-up.ts';
@@ -548,16 +546,6 @@ describe('a pass', () => {
     expect([accessOf('k2'), (await shownServer()).state]).toEqual([{ update: 'all' }, 'live']);
   });
 
-  test('repairs a change by another program', async () => {
-    await dependencies().store.seen([server]);
-    await opened.create('tsigkeys', opened.key('k'));
-    await pass();
-    writeFileSync(join(folder.folder, 'k.key'), '{}');
-    await dependencies().store.checkNow([server]);
-    expect(await pass()).toMatchObject({ outcome: 'changed', foundDrift: true });
-    expect([folder.keys(), (await shownServer()).state]).toEqual([{ k: 1 }, 'live']);
-  });
-
   test('does nothing while the name server is paused', async () => {
     await opened.update('nameservers', server, { paused: true });
     await opened.create('tsigkeys', opened.key('k'));
@@ -590,24 +578,6 @@ describe('the reconciler', () => {
     created.emit('end');
     await expect.poll(() => Object.keys(folder.keys()).length, { interval: 10 }).toBe(301);
     expect(folder.applies()).toBeLessThanOrEqual(2); // without `first`, the pass changed nothing
-  });
-
-  test('a failing name server does not delay the other name servers', async () => {
-    const other = folderServer(temporaryFolder());
-    onTestFinished(() => rmSync(other.folder, { recursive: true, force: true }));
-    const second = await opened.create('nameservers', { ...SERVER, name: 'ns2' });
-    other.fail(new DriverError('timeout', 'No response.'));
-    startFolderReconciler(delivery, {
-      servers: [
-        { id: server, driver: folder.driver, minimumIntervalMs: 0 },
-        { id: second, driver: other.driver, minimumIntervalMs: 0 },
-      ],
-    });
-    await opened.create('tsigkeys', opened.key('k'));
-    await expect.poll(() => folder.keys(), { interval: 10 }).toEqual({ k: 1 });
-    other.fail(undefined);
-    await opened.create('tsigkeys', opened.key('l'));
-    await expect.poll(() => other.keys()).toEqual({ k: 1, l: 1 });
   });
 
   test('releases its leases when it stops', async () => {
