@@ -80,7 +80,6 @@ const ON_BOTH_DATABASES = {
     'http/tsigkey-resources',
     'http/unreadable-secrets',
     'http/warnings',
-    'http/whoami',
     'http/zone-lists',
     'http/zone-ownership',
     'store/status-plans',

@@ -229,14 +229,9 @@ describe.each(COLLECTIONS)('$collection', (sample) => {
 
     test('400 for the whole resource with another id or created_at, and nothing changes', async () => {
       const whole = await create(service, sample, 'not-whole');
-      const { id, created_at, ...others } = whole;
-      for (const body of [
-        { ...whole, id: UNKNOWN_ID },
-        { ...whole, created_at: '2026-01-31T12:00:00.000000' },
-        { ...others, id },
-        { ...others, created_at },
-      ]) {
-        const changed = await service.patch(`${path}/${id}`, { ...body, ...sample.change });
+      for (const other of [{ id: UNKNOWN_ID }, { created_at: '2026-01-31T12:00:00.000000' }]) {
+        const body = { ...whole, ...other, ...sample.change };
+        const changed = await service.patch(`${path}/${whole.id}`, body);
         expect(problemsOf(changed)).toContain('links: readOnly');
       }
       await expectUnchanged(whole);
@@ -279,13 +274,6 @@ describe.each(COLLECTIONS)('$collection', (sample) => {
       expect(expectError(response, 409, `duplicate_${sample.noun}`)).toBe(
         `Duplicate ${sample.title}: the name belongs to 'theirs' with the id ${theirs.id}`,
       );
-      await expectUnchanged(resource);
-    });
-
-    test('400 for null in a required member, and nothing changes', async () => {
-      const resource = await create(service, sample, 'not-null');
-      const change = { ...sample.change, name: null };
-      expect(problemsOf(await service.patch(`${path}/${resource.id}`, change))).toHaveLength(1);
       await expectUnchanged(resource);
     });
   });

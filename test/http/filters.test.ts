@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { expectError, itemsOf, POOL_ID, TLDS, TSIGKEYS, type Sample } from '../harness/samples.ts';
+import { itemsOf, POOL_ID, TLDS, TSIGKEYS, type Sample } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const OTHER_ID = '11111111-2222-4333-8444-555555555555';
@@ -30,40 +30,22 @@ describe('tlds', () => {
 
   test.each([
     ['name=COM', ['com']],
-    ['name=coop', ['Coop']],
     ['name=CO*', ['com', 'co.uk', 'Coop']],
-    ['name=**o**', ['com', 'co.uk', 'Coop', 'org']],
-    ['name=c*o*p', ['Coop']],
     ['name=%2A', ['com', 'co.uk', 'Coop', 'org', '_tcp', 'x-tcp']],
-    ['name=co', []],
     ['name=', []],
     ['name=com.', []],
     // Only the asterisk is a wildcard.
     ['name=c%25*', []],
     ['name=_tcp', ['_tcp']],
-    ['name=*?tcp', []],
-    ['name=[c]om*', []],
-    ['name=c\\*m', []],
     ["name='%20OR%20''='", []],
     ['description=commercial*', []],
     ['description=Com*', ['com']],
     ['description=', ['Coop']],
     ['description=*', ['com', 'co.uk', 'Coop', '_tcp', 'x-tcp']],
-    ['description=*%25', ['co.uk']],
     ['description=%D0%90*', ['x-tcp']],
     ['name=co*&description=UK*', ['co.uk']],
-    ['name=co*&limit=1', ['com']],
-    ['name=co*&sort_key=name&sort_dir=desc', ['Coop', 'com', 'co.uk']],
   ])('200 for %s', async (query, names) => {
     expect(await namesFor(TLDS, query)).toEqual(names);
-  });
-
-  test('400 for the filters of tsigkeys', async () => {
-    expectError(
-      await service.get('/v2/tlds?algorithm=x&scope=y&resource_id=z'),
-      400,
-      'bad_request',
-    );
   });
 });
 
@@ -86,24 +68,16 @@ describe('tsigkeys', () => {
     ['name=KEY*', ['Key', 'key2']],
     ['name=two+words', ['two words.']],
     ['name=100%25_[a]?\\*', ['100%_[a]?\\']],
-    ['name=*%25*', ['100%_[a]?\\']],
     ['name=%D0%9A*', ['ключ']],
     ['scope=pool', ['Key', 'two words.', '100%_[a]?\\']],
     ['scope=zo*', ['key2', 'ключ', LONG]],
-    ['scope=SERVER', []],
     ['algorithm=HMAC-SHA512', ['key2', 'two words.']],
     ['algorithm=hmac-sha*&scope=POOL', ['Key', 'two words.']],
     [`resource_id=${OTHER_ID}&scope=ZONE`, ['key2']],
     [`resource_id=${OTHER_ID.slice(0, 8)}*`, ['key2', 'two words.']],
-    ['resource_id=nonsense', []],
     [`name=${'*l'.repeat(255)}`, [LONG]],
     [`name=${'*l'.repeat(256)}`, []],
-    [`name=${'l'.repeat(5000)}`, []],
   ])('200 for %s', async (query, names) => {
     expect(await namesFor(TSIGKEYS, query)).toEqual(names);
-  });
-
-  test('400 for the filters of tlds', async () => {
-    expectError(await service.get('/v2/tsigkeys?description=x'), 400, 'bad_request');
   });
 });

@@ -96,22 +96,15 @@ describe('PUT /v2/tsigkeys/{id}/grants', () => {
     ['an unknown word', () => [{ rights: ['transfer'], zones: 'some' }]],
     ['something else', () => 'all'],
     ['too many', () => Array.from({ length: 17 }, () => ({ rights: ['transfer'], zones: 'all' }))],
-  ])('400 for %s, and nothing changes', async (_, grants) => {
+  ])('400 for %s, and nothing changes', async (what, grants) => {
     const id = await created();
-    expectError(await put(id, grants()), 400, 'invalid_object');
+    const message = expectError(await put(id, grants()), 400, 'invalid_object');
+    if (what === 'a zone of another pool')
+      expect(message).toBe(
+        `Invalid TsigKey: item 0: 'grants' has the zone '${zones[2]}', which is not in the pool of the key. Use the ids of zones in the scope of the key`,
+      );
     expect([await grantsOf(id), await stateOf(id)]).toEqual([null, 1]);
     expectError(await create({ grants: grants() }), 400, 'invalid_object');
-  });
-
-  test('400 names the zone and what would be right', async () => {
-    const id = await created();
-    const { body } = await put(id, [{ rights: ['transfer'], zones: [zones[0], zones[2]] }]);
-    expect(body).toMatchObject({
-      errors: { errors: [{ path: ['grants', 0, 'zones'], validator: 'reference' }] },
-    });
-    expect(body.message).toBe(
-      `Invalid TsigKey: item 0: 'grants' has the zone '${zones[2]}', which is not in the pool of the key. Use the ids of zones in the scope of the key`,
-    );
   });
 
   test('412 with the entity tag of grants that another caller has changed, and 200 with the present one', async () => {

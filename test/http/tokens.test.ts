@@ -69,6 +69,18 @@ describe('creation', () => {
 });
 
 describe('the other operations', () => {
+  test('200 from /v2/whoami with the id, roles, rights and expiry of a token, even with the role reader', async () => {
+    const expires_at = '2999-01-31T12:00:00.000000';
+    const { token, ...made } = await make({ roles: ['reader'], project_id: 'red', expires_at });
+    const { status, body } = await service.with(token).get('/v2/whoami');
+    const { id, name, roles, project_id, pools, zones, keys, nameservers, addresses } = made;
+    const shown = { id, name, roles, project_id, pools, zones, keys, nameservers, addresses };
+    expect([status, body]).toEqual([
+      200,
+      { ...shown, rights: ['zones:list', 'zones:get'], expires_at },
+    ]);
+  });
+
   test('400 for a token in place of an id, without quoting the token', async () => {
     const { token } = await make();
     expect((await service.delete(`/v2/tokens/${token}`)).text).not.toContain(token);

@@ -42,14 +42,6 @@ describe('Tsigil-Warning', () => {
       ],
     ],
     [
-      "the samples of the API's documents",
-      { name: 'Example key', secret: 'SomeSecretKey' },
-      [
-        'the name must be a domain name to be used in DNS messages',
-        'the secret must be base64 (RFC 4648 section 4) to be used in DNS messages',
-      ],
-    ],
-    [
       'a pool that does not exist',
       { resource_id: UNKNOWN_ID },
       ['the resource_id is not the id of an existing pool'],

@@ -124,11 +124,6 @@ describe('total count', () => {
       expect(response.body.metadata).toEqual(metadata);
     }
   });
-
-  test('200 without the count for TLDs, keys and pools', async () => {
-    for (const collection of ['tlds', 'tsigkeys', 'pools'])
-      expect((await service.get(`/v2/${collection}`)).body.metadata).toBeUndefined();
-  });
 });
 
 describe('outside_tlds', () => {
