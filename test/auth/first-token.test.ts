@@ -4,12 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFirstToken } from '../../src/auth/first-token.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { dependenciesOn, openStore, SETTINGS } from '../harness/dependencies.ts';
-import { type SmallFileSystem } from '../harness/file-systems.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 let folder: string;
 let dependencies: Dependencies;
-let disk: SmallFileSystem | undefined;
 beforeEach(async () => {
   folder = temporaryFolder();
   const store = await openStore(`sqlite:${join(folder, 'tsigil.db')}`);
@@ -18,11 +16,7 @@ beforeEach(async () => {
     clock: () => '2026-01-01T00:00:00.000000',
   });
 });
-afterEach(async () => {
-  await dependencies.store.close();
-  disk?.remove();
-  disk = undefined;
-});
+afterEach(() => dependencies.store.close());
 
 describe('the file of the first administrator token', () => {
   test('has mode 0600 and replaces an earlier file atomically', async () => {

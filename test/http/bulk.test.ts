@@ -46,13 +46,8 @@ describe('a bulk import', () => {
       }),
       200,
     );
-    expect(response.body.removed).toEqual([]);
-    expect(response.body.counts).toEqual({
-      added: 2,
-      unchanged: 0,
-      updated: 0,
-      removed: 0,
-    });
+    const counts = { added: 2, unchanged: 0, updated: 0, removed: 0 };
+    expect(response.body).toMatchObject({ removed: [], counts });
     const [, net, com] = await allEntries(service);
     expect(response.body.results).toEqual([
       { index: 0, outcome: 'added', id: net?.id, name: 'net' },
@@ -148,12 +143,7 @@ describe('a bulk import', () => {
       await service.post(PATH, { replace: true, tlds: named('stays', 'new') }),
       200,
     );
-    expect(response.body.counts).toEqual({
-      added: 1,
-      unchanged: 1,
-      updated: 0,
-      removed: 2,
-    });
+    expect(response.body.counts).toEqual({ added: 1, unchanged: 1, updated: 0, removed: 2 });
     const removed = response.body.removed as Entry[];
     expect(removed.map(({ name }) => name)).toEqual(['first', 'gone']);
     const unshown = ['created_at', 'updated_at', 'links'];
@@ -182,12 +172,8 @@ describe('a bulk import', () => {
   test('200 for 10,000 new entries, and for their update with replace', async () => {
     const list = numbered(10_000);
     const added = expectStatus(await service.post(PATH, { tlds: list }), 200);
-    expect(added.body.counts).toEqual({
-      added: 10_000,
-      unchanged: 0,
-      updated: 0,
-      removed: 0,
-    });
+    const none = { added: 0, unchanged: 0, updated: 0, removed: 0 };
+    expect(added.body.counts).toEqual({ ...none, added: 10_000 });
     const kept = await allEntries(service);
     expect(kept.map(({ name }) => name)).toEqual(['first', ...list.map(({ name }) => name)]);
     expect(kept.map(({ created_at: timestamp }) => timestamp)).toEqual(
@@ -195,12 +181,7 @@ describe('a bulk import', () => {
     );
     const described = list.map(({ name }, index) => ({ name, description: `entry ${index}` }));
     const updated = expectStatus(await service.post(PATH, { replace: true, tlds: described }), 200);
-    expect(updated.body.counts).toEqual({
-      added: 0,
-      unchanged: 0,
-      updated: 10_000,
-      removed: 1,
-    });
+    expect(updated.body.counts).toEqual({ ...none, updated: 10_000, removed: 1 });
     expect((await allEntries(service)).map(({ id, description }) => [id, description])).toEqual(
       kept.slice(1).map(({ id }, index) => [id, `entry ${index}`]),
     );

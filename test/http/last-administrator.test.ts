@@ -75,6 +75,4 @@ describe('DELETE of a token', () => {
       if (!('TSIGIL_ADMIN_TOKEN' in variables)) await service.close();
     }
   });
-
-  // PostgreSQL takes a minute to create the tokens, and pages through them by the same query.
 });
