@@ -8,35 +8,24 @@ const KEYSTONE = {
   TSIGIL_AUTH_KEYSTONE_URL: 'https://keystone.example:5000/v3',
 };
 
-describe('auth.method', () => {
-  const url = { TSIGIL_AUTH_KEYSTONE_URL: 'http://keystone.example' };
-  for (const [text, methods] of Object.entries({
-    tokens: ['tokens'],
-    keystone: ['keystone'],
-    '[tokens, keystone]': ['tokens', 'keystone'],
-    '': ['tokens'],
-  })) {
-    test(`accepts '${text}'`, () =>
-      expect(readConfig(undefined, { ...url, TSIGIL_AUTH_METHOD: text }).auth.method).toEqual(
-        methods,
-      ));
-  }
+const OTHER_WORD = 'must be one of tokens, keystone, or a list of these';
 
-  const word = 'must be one of tokens, keystone, or a list of these';
-  for (const [text, problem] of Object.entries({
-    ldap: word,
-    'tokens,keystone': word,
-    '{}': word,
-    '5': word,
-    '[]': 'must have 1 to 2 items',
-    '[tokens, ldap]': 'item 1 must be one of tokens, keystone',
-    '[tokens, tokens]': 'must not repeat an item',
-  })) {
-    test(`refuses '${text}'`, () =>
-      expect(problemsOf({ ...url, TSIGIL_AUTH_METHOD: text })).toEqual([
-        `TSIGIL_AUTH_METHOD ${problem}`,
-      ]));
-  }
+test.each([
+  ['tokens', ['tokens']],
+  ['keystone', ['keystone']],
+  ['[tokens, keystone]', ['tokens', 'keystone']],
+  ['', ['tokens']],
+  ['ldap', OTHER_WORD],
+  ['tokens,keystone', OTHER_WORD],
+  ['{}', OTHER_WORD],
+  ['[]', 'must have 1 to 2 items'],
+  ['[tokens, ldap]', 'item 1 must be one of tokens, keystone'],
+  ['[tokens, tokens]', 'must not repeat an item'],
+])("auth.method '%s' is read as %j", (text, expected) => {
+  const variables = { ...KEYSTONE, TSIGIL_AUTH_METHOD: text };
+  if (typeof expected === 'string')
+    expect(problemsOf(variables)).toEqual([`TSIGIL_AUTH_METHOD ${expected}`]);
+  else expect(readConfig(undefined, variables).auth.method).toEqual(expected);
 });
 
 describe('required combinations of Keystone settings', () => {
@@ -49,57 +38,43 @@ describe('required combinations of Keystone settings', () => {
     TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID: 'an-id',
     TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_SECRET: 'a-secret',
   };
+  const CA_FILE = { TSIGIL_AUTH_KEYSTONE_CA_FILE: 'ca.pem' };
   const passwordTogether =
     "'auth.keystone.username', 'auth.keystone.password' and 'auth.keystone.project' must be set together";
-  const cases: readonly (readonly [string, Record<string, string>, readonly string[]])[] = [
-    ['accepts a URL without credentials', KEYSTONE, []],
-    ['accepts a user', { ...KEYSTONE, ...password }, []],
-    ['accepts an application credential', { ...KEYSTONE, ...applicationCredential }, []],
+
+  test.each<[string, Record<string, string>, string?]>([
+    ['a URL without credentials', KEYSTONE],
+    ['a user', { ...KEYSTONE, ...password }],
+    ['an application credential', { ...KEYSTONE, ...applicationCredential }],
+    ['a CA file with an https URL', { ...KEYSTONE, ...CA_FILE }],
     [
-      'accepts a CA file with an https URL',
-      { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_CA_FILE: 'ca.pem' },
-      [],
+      'a CA file with an http URL',
+      { TSIGIL_AUTH_KEYSTONE_URL: 'http://keystone.example:5000', ...CA_FILE },
+      "'auth.keystone.caFile' needs an https URL in 'auth.keystone.url'",
     ],
     [
-      'refuses a CA file with an http URL',
-      {
-        TSIGIL_AUTH_KEYSTONE_URL: 'http://keystone.example:5000',
-        TSIGIL_AUTH_KEYSTONE_CA_FILE: 'ca.pem',
-      },
-      ["'auth.keystone.caFile' needs an https URL in 'auth.keystone.url'"],
-    ],
-    [
-      'refuses a missing URL',
+      'a missing URL',
       { TSIGIL_AUTH_METHOD: 'keystone' },
-      ["'auth.keystone.url' must be set for the method 'keystone'"],
+      "'auth.keystone.url' must be set for the method 'keystone'",
     ],
     [
-      'refuses a user without a password',
+      'a user without a password',
       { ...KEYSTONE, ...password, TSIGIL_AUTH_KEYSTONE_PASSWORD: '' },
-      [passwordTogether],
+      passwordTogether,
     ],
     [
-      'refuses a password alone',
-      { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_PASSWORD: 'x' },
-      [passwordTogether],
-    ],
-    [
-      'refuses half an application credential',
+      'half an application credential',
       { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID: 'x' },
-      [
-        "'auth.keystone.applicationCredentialId' and 'auth.keystone.applicationCredentialSecret' must be set together",
-      ],
+      "'auth.keystone.applicationCredentialId' and 'auth.keystone.applicationCredentialSecret' must be set together",
     ],
     [
-      'refuses a user and an application credential together',
+      'a user and an application credential together',
       { ...KEYSTONE, ...password, ...applicationCredential },
-      [
-        "'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other. Set one of them",
-      ],
+      "'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other. Set one of them",
     ],
-  ];
-  for (const [name, variables, problems] of cases)
-    test(name, () => expect(problemsOf(variables)).toEqual(problems));
+  ])('%s', (_, variables, problem) => {
+    expect(problemsOf(variables)).toEqual(problem === undefined ? [] : [problem]);
+  });
 
   test('check-config hides the password and the secret of the application credential', () => {
     const shown = [password, applicationCredential].map((credentials) =>

@@ -2,12 +2,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { EXPORT_FORMATS, exportKey } from '../../src/domain/export-formats/formats.ts';
 import { create, expectError, SECRET, TSIGKEYS, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
 let key: Resource;
 beforeAll(async () => {
-  service = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
+  service = await startTestService();
   key = await create(service, TSIGKEYS, 'Transfer.example.');
 });
 
@@ -53,12 +52,6 @@ test.each(['?format=bind&format=nsd', '?format=bind&colour=red', '?format=%FF'])
 
 test.each([
   [
-    'a name that is not a domain name',
-    'bind',
-    { name: 'two words' },
-    'the name must be a domain name to be used in DNS messages',
-  ],
-  [
     'a name that closes a quoted string',
     'bind',
     { name: 'a"; }; include "x' },
@@ -82,16 +75,6 @@ test.each([
   const response = await exported(id, `?format=${format}`);
   expect(expectError(response, 409, 'not_exportable')).toContain(reason);
   expect(response.text).not.toContain('SomeSecretKey');
-});
-
-test('403 without the right tsigkeys:get, even for an unknown format', async () => {
-  const reader = await clientFor(service, ['reader']);
-  for (const format of ['bind', 'none'])
-    expectError(
-      await reader.get(`/v2/tsigkeys/${key.id}/export?format=${format}`),
-      403,
-      'forbidden',
-    );
 });
 
 describe('?for=secondary', () => {
