@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { isObject } from '../../src/domain/model/field.ts';
+import { givenFields, type ResourceType } from '../../src/domain/model/resource.ts';
 import type {
   ApiDocument,
   Content,
@@ -65,6 +66,18 @@ export function examplesOf(content: Content | undefined): Record<string, unknown
   return Object.fromEntries(
     Object.entries(content?.[JSON_BODY]?.examples ?? {}).map(([name, { value }]) => [name, value]),
   );
+}
+
+/**
+ * Returns a body for the creation of a resource with the examples of its fields, or for an update with
+ * the first of them.
+ */
+export function exampleBody(type: ResourceType, method: string): Record<string, unknown> {
+  const fields = Object.entries(type.fields).filter(
+    ([name, { set }]) => givenFields(type).includes(name) && (method === 'POST' || set !== 'once'),
+  );
+  const shown = method === 'POST' ? fields : fields.slice(0, 1);
+  return Object.fromEntries(shown.map(([name, { example }]) => [name, example]));
 }
 
 /**

@@ -3,6 +3,7 @@ import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import type { ApiResponse } from '../harness/client.ts';
 import {
+  exampleBody,
   examplesOf,
   expectDocumented,
   expectDocumentedError,
@@ -25,15 +26,6 @@ beforeAll(async () => {
   api = await readDocument(service);
 });
 
-/** Returns the example of a request body. */
-function exampleOf(path: string, method: string): Record<string, unknown> {
-  const [example] = Object.values(
-    examplesOf(operationAt(api, path, method).requestBody?.content),
-  ) as Record<string, unknown>[];
-  if (example === undefined) throw new Error(`${method} ${path} has no example`);
-  return example;
-}
-
 /** Returns the members of a response, in the order of its schema. */
 function membersOf(path: string, method: string, status: number): string[] {
   const { content } = responseTo(api, path, method, status);
@@ -41,12 +33,13 @@ function membersOf(path: string, method: string, status: number): string[] {
   return Object.keys(resolve<{ properties?: object }>(api, reference).properties ?? {});
 }
 
-describe.each(RESOURCE_TYPES)('$collection', ({ collection, operations, statuses }) => {
+describe.each(RESOURCE_TYPES)('$collection', (type) => {
+  const { collection, operations, statuses } = type;
   const path = `/v2/${collection}`;
   const item = `${path}/{id}`;
 
-  test('201 for the example, and responses as documented for it until it is deleted', async () => {
-    const example = exampleOf(path, 'POST');
+  test('201 for the examples of its fields, and responses as documented for it until it is deleted', async () => {
+    const example = exampleBody(type, 'POST');
     const created = await service.post(path, example);
     expect(created.status, created.text).toBe(201);
     expectDocumented(api, path, 'POST', created);
@@ -64,7 +57,7 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, operations, statuses
       expect(Object.keys(response.body as object)).toEqual(membersOf(template, 'GET', 200));
     }
     if (operations.includes('update')) {
-      const change = exampleOf(item, 'PATCH');
+      const change = exampleBody(type, 'PATCH');
       const updated = await service.patch(place, change);
       expect(updated.status, updated.text).toBe(statuses?.update ?? 200);
       expectDocumented(api, item, 'PATCH', updated);
@@ -79,7 +72,7 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, operations, statuses
     const parameters = (operationAt(api, path, 'GET').parameters ?? []).map((parameter) =>
       resolve(api, parameter),
     );
-    const { body } = await service.post(path, exampleOf(path, 'POST'));
+    const { body } = await service.post(path, exampleBody(type, 'POST'));
     const id = String(body.id);
     const asked = parameters.filter((each) => each.in === 'query' && each.example !== undefined);
     const sortKeys = parameters.find(({ name }) => name === 'sort_key')?.schema.enum as string[];
@@ -131,7 +124,8 @@ test.each(['/', '/v2', '/healthcheck', '/readyz', '/metrics', '/openapi.json', '
 
 test('200 for the example of the check of zone names, with the example of its response', async () => {
   const path = '/v2/tlds/check';
-  const response = await service.post(path, exampleOf(path, 'POST'));
+  const [example] = Object.values(examplesOf(operationAt(api, path, 'POST').requestBody?.content));
+  const response = await service.post(path, example);
   expectDocumented(api, path, 'POST', response);
   const [promised] = Object.values(examplesOf(responseTo(api, path, 'POST', 200).content));
   expect(response.body).toEqual(promised);

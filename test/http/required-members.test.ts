@@ -1,7 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
+import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import {
   DOCUMENTED_METHODS,
+  exampleBody,
   examplesOf,
   missesRequired,
   readDocument,
@@ -39,7 +41,12 @@ test(
         const content = item[method]?.requestBody?.content;
         const schema = content?.['application/json']?.schema;
         if (schema === undefined) continue;
-        for (const example of Object.values(examplesOf(content))) {
+        const type = RESOURCE_TYPES.find(({ collection }) => path.split('/')[2] === collection);
+        const examples = Object.values(examplesOf(content));
+        if (examples.length === 0 && type !== undefined)
+          examples.push(exampleBody(type, method.toUpperCase()));
+        expect(examples, path).not.toEqual([]);
+        for (const example of examples) {
           const once = [...omissions(example)];
           for (const body of [
             example,

@@ -127,7 +127,6 @@ export interface PageLinks {
 
 export interface ActionGroup {
   readonly name: string;
-  readonly title: string;
   readonly description: string;
 }
 

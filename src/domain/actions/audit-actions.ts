@@ -18,7 +18,6 @@ import { token } from '../resources/token.ts';
 
 const GROUP: ActionGroup = {
   name: 'audit',
-  title: 'Audit trail',
   description: 'The audit trail records every change, refused requests and reads of secrets.',
 };
 

@@ -16,7 +16,6 @@ export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:ma
 
 const GROUP: ActionGroup = {
   name: 'encryption',
-  title: 'Encryption',
   description:
     'The secrets in the database are encrypted. These operations show the keys that encrypt them, check every secret, and replace the keys.',
 };

@@ -12,7 +12,6 @@ import { defineAction, type ActionGroup, type ActionRequest } from './action.ts'
 
 const GROUP: ActionGroup = {
   name: session.collection,
-  title: 'Sessions',
   description:
     'The sessions of the web console. A session ends with its token, after half an hour without use, twelve hours after the sign-in, and at sign-out. The settings `console.idleSeconds` and `console.lifetimeSeconds` change the times.',
 };

@@ -469,7 +469,6 @@ export const status = defineAction({
   type: token,
   group: {
     name: 'status',
-    title: 'Status',
     description: 'The state of the whole service, and what needs a person.',
   },
   isLong: true,

@@ -30,8 +30,6 @@ export interface JsonSchema {
   readonly description?: string;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
-  readonly readOnly?: boolean;
-  readonly writeOnly?: boolean;
 }
 
 export interface Failure {

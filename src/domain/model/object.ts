@@ -41,9 +41,10 @@ export function optional<T>(kind: Kind<T>): Optional<T> {
   return { ...kind, absent: 'omitted' };
 }
 
-/** Returns a kind for an optional member with a default. */
+/** Returns a kind for an optional member with a default. A default of null needs no words. */
 export function withDefault<T>(kind: Kind<T>, value: T): Defaulted<T> {
-  return { ...kind, schema: { ...kind.schema, default: value }, absent: { value } };
+  const schema = value === null ? kind.schema : { ...kind.schema, default: value };
+  return { ...kind, schema, absent: { value } };
 }
 
 export function described<K extends Kind>(kind: K, description: string): K {

@@ -1,34 +1,27 @@
 import type { JsonSchema } from '../../domain/model/field.ts';
 
-/**
- * The parts of an OpenAPI 3.1 document that this service uses, as named in section 4.8 of the
- * specification.
- */
+/** The parts of an OpenAPI 3.1 document (section 4.8 of the specification) that others read. */
 export interface ApiDocument {
   readonly openapi: string;
-  readonly info: Readonly<Record<'title' | 'version' | 'description', string>> & {
-    readonly contact: { readonly name: string };
-    readonly license: { readonly name: string; readonly identifier: string };
-  };
+  readonly info: object;
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly {
-    readonly name: string;
-    /** The title of the tag for people, which documentation tools read. */
-    readonly 'x-displayName': string;
-    readonly description: string;
-    readonly externalDocs?: { readonly description: string; readonly url: string };
-  }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Paths;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
     readonly parameters: Readonly<Record<string, ParameterObject>>;
-    readonly headers: Readonly<Record<string, HeaderObject>>;
+    readonly headers: Readonly<Record<string, object>>;
     readonly responses: Readonly<Record<string, ResponseObject>>;
-    readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    readonly securitySchemes: Readonly<Record<string, object>>;
   };
+  readonly externalDocs: object;
 }
 
-export type OrReference<T> = T | { readonly $ref: string };
+export interface Reference {
+  readonly $ref: string;
+}
+
+export type OrReference<T> = T | Reference;
 
 /** Paths by their templates, such as `/v2/tlds/{id}`. */
 export type Paths = Readonly<Record<string, PathItem>>;
@@ -42,11 +35,13 @@ export interface OperationObject {
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly security: readonly object[];
   readonly parameters?: readonly OrReference<ParameterObject>[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
-  readonly responses: Readonly<Record<string, OrReference<ResponseObject>>>;
+  readonly responses: Responses;
 }
+
+export type Responses = Readonly<Record<number, OrReference<ResponseObject>>>;
 
 export interface ParameterObject {
   readonly name: string;
@@ -57,15 +52,9 @@ export interface ParameterObject {
   readonly example?: unknown;
 }
 
-export interface HeaderObject {
-  readonly description: string;
-  readonly schema: JsonSchema;
-  readonly example: unknown;
-}
-
 export interface ResponseObject {
   readonly description: string;
-  readonly headers?: Readonly<Record<string, OrReference<HeaderObject>>>;
+  readonly headers?: Readonly<Record<string, Reference>>;
   readonly content?: Content;
 }
 

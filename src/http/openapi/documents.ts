@@ -1,6 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { ACTIONS } from '../../domain/actions/actions.ts';
-import { DOCUMENTED_TYPES } from '../../domain/resources/resources.ts';
 import { JSON_TYPE } from '../request/errors.ts';
 import { addRoutes } from '../request/routes.ts';
 import { describeApi } from './openapi.ts';
@@ -23,9 +21,7 @@ export function addDocuments(
     {
       method: 'GET',
       async handler(request, reply) {
-        text ??= JSON.stringify(
-          describeApi({ ...service, types: DOCUMENTED_TYPES, actions: ACTIONS }),
-        );
+        text ??= JSON.stringify(describeApi(service.version, service.guides));
         const servers = JSON.stringify([{ url: request.base }]);
         return reply
           .header('content-type', JSON_TYPE)
@@ -48,12 +44,7 @@ export function addDocuments(
 
 /** Returns the page at `/docs`. Its links to this service are relative, so it is the same for every host. */
 function pageOf(guides: string, hasConsole: boolean): string {
-  const links = [
-    ['openapi.json', 'The API in OpenAPI 3.1'],
-    ...(hasConsole ? [['console/', 'The web console']] : []),
-    [guides, 'The guides'],
-  ];
-  const items = links.map(([target, text]) => `<li><a href="${target}">${text}</a></li>`);
+  const consoleItem = hasConsole ? '\n<li><a href="console/">The web console</a></li>' : '';
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -63,7 +54,8 @@ function pageOf(guides: string, hasConsole: boolean): string {
 <h1>Tsigil</h1>
 <p>DNS management service for TSIG keys and top-level domains.</p>
 <ul>
-${items.join('\n')}
+<li><a href="openapi.json">The API in OpenAPI 3.1</a></li>${consoleItem}
+<li><a href="${guides}">The guides</a></li>
 </ul>
 </html>
 `;

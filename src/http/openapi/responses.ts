@@ -1,12 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import { ERRORS, typeOf, type ErrorCode } from '../../domain/model/errors.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
-import { REQUEST_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
-import type { Content, Examples, HeaderObject, OrReference, ResponseObject } from './document.ts';
-import { ETAG } from './parameters.ts';
-import { EXAMPLE_REQUEST_ID, schemaReference } from './schemas.ts';
+import { WARNING_HEADER } from '../request/context.ts';
+import type { Content, Examples, Reference, ResponseObject } from './document.ts';
+import { schemaReference } from './schemas.ts';
 
 export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
   'bad_request',
@@ -29,45 +27,37 @@ export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
 /** The errors that only the web console gets. */
 const CONSOLE_ERRORS: readonly ErrorCode[] = ['sign_in_again', 'sign_in_failed'];
 
-export const HEADERS: Readonly<Record<string, HeaderObject>> = {
-  [REQUEST_ID_HEADER]: header('The request id, which the service also logs.', EXAMPLE_REQUEST_ID),
-  Location: header(
-    'The absolute URL of the new resource.',
-    `https://dns.example/v2/tsigkeys/${EXAMPLE_ID}`,
-  ),
-  'Content-Disposition': header(
-    'States that the body is a file to save, and names the file.',
-    'attachment; filename="transfer-key.conf"',
-  ),
-  ETag: header('Identifies the state in the response (RFC 9110 section 8.8.3).', ETAG),
-  Allow: header('The methods that the path supports.', 'GET, HEAD, POST, OPTIONS'),
-  'WWW-Authenticate': header(
-    'How to authenticate (RFC 6750). Contains `error="insufficient_scope"` if the token is valid.',
-    'Bearer',
-  ),
-  [WARNING_HEADER]: header(
-    'Warnings about the resource, as a list of strings (RFC 9651 section 3.1). Absent if there are no warnings.',
-    '"hmac-md5 must not be used (RFC 8945 section 6)"',
-  ),
-  'Retry-After': header('The number of seconds to wait before a retry.', 5, {
-    type: 'integer',
-    minimum: 0,
-  }),
-};
+export const HEADERS = Object.fromEntries(
+  Object.entries({
+    Location: 'The absolute URL of the new resource.',
+    'Content-Disposition': 'States that the body is a file to save, and names the file.',
+    ETag: 'Identifies the state in the response (RFC 9110 section 8.8.3).',
+    Allow: 'The methods that the path supports.',
+    'WWW-Authenticate':
+      'How to authenticate (RFC 6750). Contains `error="insufficient_scope"` if the token is valid.',
+    [WARNING_HEADER]:
+      'Warnings about the resource, as a list of strings (RFC 9651 section 3.1). Absent if there are no warnings.',
+    'Retry-After': 'The number of seconds to wait before a retry.',
+  }).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+);
 
-function header(
+export function response(
   description: string,
-  example: unknown,
-  schema: JsonSchema = { type: 'string' },
-): HeaderObject {
-  return { description, schema, example };
+  headerNames: readonly string[] = [],
+  content?: Content,
+): ResponseObject {
+  const headers = Object.fromEntries(
+    headerNames.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+  return {
+    description,
+    ...(headerNames.length === 0 ? {} : { headers }),
+    ...(content === undefined ? {} : { content }),
+  };
 }
 
-/** Returns the headers of a response: the id of the request, and `others`. */
-export function headers(...others: string[]): Record<string, OrReference<HeaderObject>> {
-  return Object.fromEntries(
-    [REQUEST_ID_HEADER, ...others].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  );
+export function json(schema: JsonSchema, examples?: Examples): Content {
+  return { 'application/json': { schema, ...(examples === undefined ? {} : { examples }) } };
 }
 
 const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
@@ -77,28 +67,18 @@ const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   503: ['Retry-After'],
 };
 
-/** The statuses of errors that close a connection before a request has an id. */
-const STATUSES_WITHOUT_ID: readonly number[] = [408, 431];
-
-export function json(schema: JsonSchema, examples?: Examples): Content {
-  return { 'application/json': { schema, ...(examples === undefined ? {} : { examples }) } };
-}
-
 /** Returns one response for each status of an error, by name, with all errors about `types`. */
 export function sharedResponses(types: readonly ResourceType[]): Record<string, ResponseObject> {
-  const known = (Object.keys(ERRORS) as ErrorCode[]).filter(
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter(
     (code) => !CONSOLE_ERRORS.includes(code),
   );
-  const statuses = [...new Set(known.map((code) => ERRORS[code].status))];
+  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))];
   const errors = statuses.map((status): [string, ResponseObject] => {
-    const codes = known.filter((code) => ERRORS[code].status === status);
-    return [responseName(status), describeErrors(status, codes, types)];
+    const own = codes.filter((code) => ERRORS[code].status === status);
+    return [responseName(status), describeErrors(status, own, types)];
   });
-  const notModified = {
-    description: 'Nothing has changed since the response with this `ETag`.',
-    headers: headers('ETag'),
-  };
-  return { NotModified: notModified, ...Object.fromEntries(errors) };
+  const unchanged = 'Nothing has changed since the response with this `ETag`.';
+  return { NotModified: response(unchanged, ['ETag']), ...Object.fromEntries(errors) };
 }
 
 function describeErrors(
@@ -107,23 +87,20 @@ function describeErrors(
   types: readonly ResourceType[],
 ): ResponseObject {
   const errors = codes.map((code) => {
-    // Only a new resource can be a duplicate.
-    const concerned = types.filter(
-      ({ operations }) => code !== 'duplicate' || operations.includes('create'),
-    );
-    return { code, names: [...new Set(concerned.map((type) => typeNameOf(code, type)))] };
+    // Only a resource that callers create can be a duplicate.
+    const concerned = types.filter((type) => code !== 'duplicate' || type.operations.length > 0);
+    const names = [...new Set(concerned.map((type) => typeNameOf(code, type)))];
+    return { names, when: ERRORS[code].when };
   });
   const lines = errors.map(
-    ({ code, names }) => `- ${names.map((name) => `\`${name}\``).join(', ')}: ${ERRORS[code].when}`,
+    ({ names, when }) => `- ${names.map((name) => `\`${name}\``).join(', ')}: ${when}`,
   );
   const type = { enum: [...new Set(errors.flatMap(({ names }) => names))] };
-  return {
-    description: lines.join('\n'),
-    ...(STATUSES_WITHOUT_ID.includes(status)
-      ? {}
-      : { headers: headers(...(ERROR_HEADERS[status] ?? [])) }),
-    content: json({ ...schemaReference('Error'), properties: { code: { const: status }, type } }),
-  };
+  return response(
+    lines.join('\n'),
+    ERROR_HEADERS[status],
+    json({ ...schemaReference('Error'), properties: { code: { const: status }, type } }),
+  );
 }
 
 /** Returns the `type` of an error in responses to requests about resources of `type`. */
@@ -132,13 +109,12 @@ export function typeNameOf(code: ErrorCode, type: ResourceType): string {
 }
 
 /** Returns references to the shared responses for `codes`, by status. */
-export function errorResponses(codes: readonly ErrorCode[]): Record<string, { $ref: string }> {
-  return Object.fromEntries(
-    codes.map((code) => [ERRORS[code].status, responseReference(ERRORS[code].status)]),
-  );
+export function errorResponses(codes: readonly ErrorCode[]): Record<number, Reference> {
+  const statuses = codes.map((code) => ERRORS[code].status);
+  return Object.fromEntries(statuses.map((status) => [status, responseReference(status)]));
 }
 
-export function responseReference(status: number): { $ref: string } {
+export function responseReference(status: number): Reference {
   return { $ref: `#/components/responses/${responseName(status)}` };
 }
 
