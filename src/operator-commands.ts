@@ -248,29 +248,14 @@ export async function newMasterKey(file: string): Promise<string> {
   return addMasterKey(file).id;
 }
 
-async function secretMaintenance() {
-  const [maintenance, { createClock }] = await Promise.all([
+export const maintainSecrets: LocalCommands['maintainSecrets'] = async (work, configPath, ask) => {
+  const [{ acceptContent, resetDatabase, scrubDatabase }, { createClock }] = await Promise.all([
     import('./store/secret-maintenance.ts'),
     import('./clock.ts'),
   ]);
-  return [maintenance, createClock()] as const;
-}
-
-export async function scrub(configPath: string | undefined, ask: Ask): Promise<string> {
-  const [{ scrubDatabase }, clock] = await secretMaintenance();
-  return forOperator(() => scrubDatabase(configFrom(configPath), clock, ask));
-}
-
-export async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
-  const [{ resetDatabase }, clock] = await secretMaintenance();
-  return forOperator(() => resetDatabase(configFrom(configPath), clock, ask));
-}
-
-/** Takes over what no key of the database protects, after `ask` shows it. */
-export async function accept(configPath: string | undefined, ask: Ask): Promise<string> {
-  const [{ acceptContent }, clock] = await secretMaintenance();
-  return forOperator(() => acceptContent(configFrom(configPath), clock, ask));
-}
+  const works = { scrub: scrubDatabase, reset: resetDatabase, accept: acceptContent };
+  return forOperator(() => works[work](configFrom(configPath), createClock(), ask));
+};
 
 export async function migrate(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);

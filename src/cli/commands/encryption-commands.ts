@@ -10,7 +10,7 @@ import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainLines, plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
-import type { Ask, LocalCommands } from '../service/local-commands.ts';
+import type { SecretWork } from '../service/local-commands.ts';
 import { actionCommand } from './action-command.ts';
 
 export const ENCRYPTION = {
@@ -59,19 +59,16 @@ export const ENCRYPTION = {
       'scrub',
       'remove the remains of former secrets from the files of the database',
       'before the command rewrites the table or the database file',
-      ({ scrub }) => scrub,
     ),
     maintenance(
       'reset',
       'remove unreadable secrets if the master key is lost; stop the service first',
       'when a secret is unreadable',
-      ({ resetSecrets }) => resetSecrets,
     ),
     maintenance(
       'accept',
       'accept the secrets in clear text and the tokens that were stored without this master key, after you have checked them',
       'when there is such a secret or token',
-      ({ accept }) => accept,
     ),
   ],
 };
@@ -88,12 +85,7 @@ function rotation(name: string, description: string): CommandDefinition {
 }
 
 /** Returns a command that changes the configured database, and asks for confirmation. */
-function maintenance(
-  name: string,
-  description: string,
-  asks: string,
-  workOf: (local: LocalCommands) => (config: string | undefined, ask: Ask) => Promise<string>,
-): CommandDefinition {
+function maintenance(name: SecretWork, description: string, asks: string): CommandDefinition {
   return defineCommand({
     name,
     description,
@@ -109,7 +101,8 @@ function maintenance(
           terminal.err.write(plainLines(asked.slice(0, asked.length - question.length)));
         return confirm(plainText(question));
       };
-      terminal.out.write(plainLines(await workOf(await local())(flags.config, ask)));
+      const { maintainSecrets } = await local();
+      terminal.out.write(plainLines(await maintainSecrets(name, flags.config, ask)));
     },
   });
 }

@@ -3,6 +3,8 @@ import type { LocalServers } from './running-server.ts';
 /** Asks the operator for confirmation. Throws if the reply is not yes. */
 export type Ask = (question: string) => Promise<void>;
 
+export type SecretWork = 'scrub' | 'reset' | 'accept';
+
 /**
  * The commands that run on this machine instead of sending HTTP requests. The main program
  * implements them.
@@ -22,19 +24,10 @@ export interface LocalCommands extends LocalServers {
   migrate(config: string | undefined): Promise<void>;
   newMasterKey(file: string): Promise<string>;
   /**
-   * Removes the remains of former secrets from the database, after `ask` confirms. Returns the text
-   * to print.
+   * Removes the remains of former secrets (`scrub`) or unreadable secrets (`reset`), or takes over
+   * what no key of the database protects (`accept`), after `ask` confirms. Returns the text to print.
    */
-  scrub(config: string | undefined, ask: Ask): Promise<string>;
-  /**
-   * Removes unreadable secrets, after `ask` confirms. Returns the text to print.
-   */
-  resetSecrets(config: string | undefined, ask: Ask): Promise<string>;
-  /**
-   * Signs the tokens whose MAC is missing or does not match, after `ask` shows them. Returns the
-   * text to print.
-   */
-  accept(config: string | undefined, ask: Ask): Promise<string>;
+  maintainSecrets(work: SecretWork, config: string | undefined, ask: Ask): Promise<string>;
   copyDatabase(
     config: string | undefined,
     copy: {
