@@ -8,7 +8,6 @@ import { keyRotation } from './commands/key-rotation.ts';
 import { keyStatus } from './commands/deliveries.ts';
 import { LOCAL_COMMANDS } from './commands/local-commands.ts';
 import { adoption } from './commands/nameserver/adopt.ts';
-import { onboarding } from './commands/nameserver/onboard.ts';
 import { release } from './commands/nameserver/release.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
 import { RESOURCE_COMMANDS } from './commands/resource-table.ts';
@@ -38,7 +37,7 @@ export function addAllCommands(program: Command, tools: Tools): void {
   for (const { type, plural } of RESOURCE_COMMANDS) describeVerbs(commandOf(type.noun), plural);
   add(key, [keyGrants, keyStatus, keyUses, keyRotation, ...LIFECYCLE_COMMANDS]);
   key.summary('keys: create, set, export, import, verify, rotate, grants, uses');
-  add(commandOf('nameserver'), [...SERVER_ACTIONS, onboarding, adoption, release]);
+  add(commandOf('nameserver'), [...SERVER_ACTIONS, adoption, release]);
   program.commandsGroup(COMMAND_GROUPS.client);
   add(program, [login, logout, whoami, status]);
   addGroup(program, PROFILE, tools);

@@ -4,6 +4,7 @@ import {
   RECONCILE_BODY,
   RESUME_BODY,
 } from '../../domain/actions/delivery-requests.ts';
+import { SETUP } from '../../domain/actions/name-server-setup.ts';
 import { coverageText, KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { NAME_SERVER_CHECK, REQUESTED, RESUMED } from '../../domain/delivery/responses.ts';
 import { anyText, timestamp } from '../../domain/model/field.ts';
@@ -15,6 +16,7 @@ import { toggle } from '../flags/flag.ts';
 import { isWhole } from '../flags/flags.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { printItem, printList } from '../output/output.ts';
+import { plainLines } from '../output/plain-text.ts';
 import { writeLine } from '../output/write-line.ts';
 import { givenName } from '../service/resource-requests.ts';
 import { actionCommand, columnsIn } from './action-command.ts';
@@ -91,6 +93,19 @@ export const SERVER_ACTIONS = [
     examples: ['tsigil nameserver remove-key ns4 former-key'],
     print: (_, { others: [name], terminal }) =>
       writeLine(terminal.out, `Requested the removal of '${name}'.`),
+  }),
+  actionCommand({
+    name: 'onboard',
+    description:
+      'print the steps to set up a nameserver and its agent: configuration, token and start',
+    about: nameServer,
+    request: 'GET /v2/nameservers/{id}/setup?zones=all',
+    response: SETUP,
+    examples: ['tsigil nameserver onboard ns1', 'tsigil nameserver onboard ns1 > steps.txt'],
+    print({ steps, later }, { terminal }) {
+      const texts = steps.map(({ title, text }, index) => `# ${index + 1}. ${title}\n${text}\n\n`);
+      terminal.out.write(plainLines(`${texts.join('')}${later}\n`));
+    },
   }),
 ];
 

@@ -9,7 +9,7 @@ import { zone } from '../resources/zone.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { defineAction } from './action.ts';
 
-const SETUP = responseObject({
+export const SETUP = responseObject({
   steps: described(
     list(
       responseObject({

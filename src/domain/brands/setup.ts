@@ -1,6 +1,6 @@
 import { findBrand } from './brands.ts';
 
-export interface SetUp {
+interface SetUp {
   readonly name: string;
   readonly driver: string;
   readonly address: string;
@@ -24,8 +24,6 @@ interface SetupStep {
 interface Setup {
   readonly steps: readonly SetupStep[];
   readonly later: string;
-  /** The zones of which the steps have entries. */
-  readonly zones: readonly string[];
   /** How many zones are left out. */
   readonly left: number;
 }
@@ -39,7 +37,7 @@ export function setupSteps(server: SetUp, allZones: boolean): Setup {
   const zones = known.length === 0 ? [zone] : known.slice(0, allZones ? Infinity : SHOWN_ZONES);
   const left = Math.max(0, known.length - zones.length);
   const recipe = findBrand(server.driver)?.recipe;
-  if (recipe === undefined) return { steps: [], later: '', zones, left };
+  if (recipe === undefined) return { steps: [], later: '', left };
   const byAgent = server.delivery === 'agent';
   const user = byAgent ? 'tsigil-agent' : 'tsigil';
   const lines = {
@@ -50,7 +48,7 @@ export function setupSteps(server: SetUp, allZones: boolean): Setup {
   const steps = byAgent
     ? agentSteps(server, files, lines, recipe.group, recipe.local(user))
     : serviceSteps(server, files, lines, recipe.group, recipe.local(user));
-  return { steps, later: recipe.addZone, zones, left };
+  return { steps, later: recipe.addZone, left };
 }
 
 type Options = Readonly<Record<string, string>>;
