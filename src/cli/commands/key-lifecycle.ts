@@ -114,13 +114,9 @@ function printLifecycle(shown: ShownLifecycle, flags: OutputFlags, terminal: Ter
     return;
   }
   const rows = shown.keys.map((key) => ({
-    name: key.name,
-    algorithm: key.algorithm,
-    state: key.state,
-    created_at: key.created_at,
-    started_at: key.started_at,
+    ...key,
     retire_at: key.state === 'retired' ? null : key.retire_at,
-    waiting: key.waiting?.reason ?? null,
+    waiting: key.waiting?.reason,
   }));
   printList(terminal, rows, COLUMNS, flags);
   for (const line of [...factsOf(shown), ...shown.keys.flatMap((key) => adviceOn(key, shown))])

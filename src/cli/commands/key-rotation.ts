@@ -15,7 +15,7 @@ import { columnsOf } from '../flags/resource-command.ts';
 import { hideSecret, readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
 import { readDuration, readPastTime } from '../flags/time.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { plainCell, printItem, printList } from '../output/output.ts';
+import { printItem, printList } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
@@ -29,6 +29,7 @@ import {
 } from '../service/resource-requests.ts';
 import { INTERVAL_MS, MAX_WAIT_MS, waitUntilDelivered } from './deliveries.ts';
 import { assertUsableName } from './key-verbs.ts';
+import { printNextSteps } from './resource-verb.ts';
 
 /** The algorithm that replaces a weak one, unless the user states another. */
 const STRONG = 'hmac-sha256';
@@ -140,8 +141,11 @@ async function rotateOne(
     call(connection, 'POST', `${keyPath(key.id)}/rotate`, body),
   );
   printItem(terminal, hideSecret(tsigkey, created, flags), columnsOf(tsigkey), flags);
-  if ((flags.format ?? 'table') === 'table')
-    printNext(key.name, String(created.name), isCut, terminal);
+  const look = `${shellCommand('tsigil tsigkey lifecycle', key.name)}   # see who has not moved yet`;
+  printNextSteps(terminal, flags, [
+    `${shellCommand('tsigil tsigkey export', String(created.name), '--format PROGRAM')}   # give the new key to every client`,
+    ...(isCut ? [] : [look]),
+  ]);
   if (flags.wait !== true) return;
   await waitUntilDelivered(connection, keyPath(String(created.id)), terminal);
   if (!isCut) await waitForVerification(connection, key, terminal);
@@ -182,16 +186,6 @@ async function waitForVerification(
       );
     await pause(INTERVAL_MS);
   }
-}
-
-function printNext(former: string, next: string, isCut: boolean, { err }: Terminal): void {
-  const steps = [
-    `${shellCommand('tsigil tsigkey export', next, '--format PROGRAM')}   # give the new key to every client`,
-    ...(isCut
-      ? []
-      : [`${shellCommand('tsigil tsigkey lifecycle', former)}   # see who has not moved yet`]),
-  ];
-  err.write(`Next:\n${steps.map((step) => `  ${plainCell(step)}\n`).join('')}`);
 }
 
 interface Planned {

@@ -107,13 +107,11 @@ export function print(
 /** Prints the commands to run next, if the output is a table. Scripts use the other formats. */
 export function printNextSteps(
   { err }: Terminal,
-  { nextSteps }: ResourceCommand,
-  item: Item,
   { format }: OutputFlags,
+  steps: readonly string[] = [],
 ): void {
-  if (nextSteps === undefined || (format ?? 'table') !== 'table') return;
-  const steps = nextSteps(item).map((step) => `  ${plainCell(step)}\n`);
-  err.write(`Next:\n${steps.join('')}`);
+  if (steps.length === 0 || (format ?? 'table') !== 'table') return;
+  err.write(`Next:\n${steps.map((step) => `  ${plainCell(step)}\n`).join('')}`);
 }
 
 /** With `--wait`, waits until every name server has the resource. Throws `CommandError` otherwise. */

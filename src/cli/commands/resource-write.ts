@@ -86,7 +86,7 @@ async function create(resource: ResourceCommand, run: CreateRun): Promise<void> 
   const once = Object.keys(type.shownOnce ?? {});
   const isValue = flags.format === 'value' && once.length > 0;
   print(terminal, resource, created, flags, isValue ? once : columns);
-  printNextSteps(terminal, resource, created, flags);
+  printNextSteps(terminal, flags, resource.nextSteps?.(created));
   await waitIfAsked(connection, resource, created, flags, terminal);
 }
 
@@ -174,7 +174,7 @@ async function set(resource: ResourceCommand, run: SetRun): Promise<void> {
   const { known = [], item } = await withHints(type, change, body);
   print(terminal, resource, item, flags);
   for (const line of known) writeLine(terminal.err, line);
-  if (flags.generate === true) printNextSteps(terminal, resource, item, flags);
+  if (flags.generate === true) printNextSteps(terminal, flags, resource.nextSteps?.(item));
   await waitIfAsked(connection, resource, item, flags, terminal);
 }
 
