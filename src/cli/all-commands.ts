@@ -20,7 +20,8 @@ import { keyImport } from './commands/tsigkey/tsigkey-import.ts';
 import { keyVerify } from './commands/tsigkey/tsigkey-verify.ts';
 import { addCompletion } from './completion.ts';
 import { addCommand, addGroup, type CommandDefinition, type Tools } from './flags/command.ts';
-import { childNamed, COMMAND_GROUPS } from './root-help.ts';
+import { acceptConnectionFlagsFirst } from './flags/flags.ts';
+import { addHelpCommand, childNamed, COMMAND_GROUPS } from './root-help.ts';
 
 /** Adds all commands to the program, in the order of its help. */
 export function addAllCommands(program: Command, tools: Tools): void {
@@ -44,10 +45,12 @@ export function addAllCommands(program: Command, tools: Tools): void {
   add(program, [consoleLink]);
   addGroup(program, DELIVERY, tools);
   addCompletion(program, tools.terminal);
+  addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);
   add(program, LOCAL_COMMANDS);
   addGroup(program, ENCRYPTION, tools);
   addGroup(program, AUDIT, tools);
+  acceptConnectionFlagsFirst(program);
 }
 
 /** Sets a resource command's summary to the names of its subcommands. */

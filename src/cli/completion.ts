@@ -112,11 +112,14 @@ function completionsOf(program: Command, words: readonly string[]): readonly Wor
   const last = words.at(-1) ?? '';
   let command = program;
   let flag: Option | undefined;
+  let isHelp = false;
   for (const word of words.slice(1, -1)) {
     const isValue = flag !== undefined;
     flag = isValue ? undefined : valueFlag(command, word);
     if (isValue) continue;
-    command = childNamed(command, word) ?? command;
+    const child = childNamed(command, word);
+    if (child?.name() === 'help') isHelp = true;
+    else command = child ?? command;
   }
   const [inline = '', value] = last.startsWith('--') ? last.split(/=(.*)/s) : [];
   if (value !== undefined) {
@@ -137,7 +140,7 @@ function completionsOf(program: Command, words: readonly string[]): readonly Wor
     long ?? short ?? '',
     description,
   ]);
-  return beginning(last, [...commands, ...choices, ...flags]);
+  return beginning(last, isHelp ? commands : [...commands, ...choices, ...flags]);
 }
 
 function beginning(prefix: string, words: readonly Word[]): readonly Word[] {

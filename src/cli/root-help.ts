@@ -1,4 +1,5 @@
-import { Help, type Command } from 'commander';
+import { Argument, Help, type Command } from 'commander';
+import { addExamples } from './flags/help.ts';
 
 /** The groups of commands in the help of the program, in order. */
 export const COMMAND_GROUPS = {
@@ -24,7 +25,7 @@ export function formatHelp(command: Command, helper: Help): string {
   const groupOf = (each: Command) => each.helpGroup() || COMMAND_GROUPS.client;
   const flags = helper.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');
   return `${[
-    `${title('Usage:')} ${helper.commandUsage(command)}  (${flags.slice(0, 2).join(', ')}; tsigil COMMAND --help)`,
+    `${title('Usage:')} ${helper.commandUsage(command)}  (${flags.slice(0, 2).join(', ')}; tsigil help COMMAND)`,
     ...Object.values(COMMAND_GROUPS).flatMap((group) => [
       title(group),
       ...commands
@@ -39,7 +40,26 @@ export function optionDescription(option: Parameters<Help['optionDescription']>[
   return option.mandatory ? `${description} (required)` : description;
 }
 
+/** Adds the command that prints the help of any command: `tsigil help tsigkey verify`. */
+export function addHelpCommand(program: Command): void {
+  const help = program
+    .command('help')
+    .description('print the help of a command')
+    .addArgument(new Argument('[command...]', 'command, such as tsigkey verify'))
+    .action((words: string[]) => words.reduce(childOf, program).outputHelp());
+  addExamples(help, ['tsigil help tsigkey verify']);
+}
+
 /** Returns the subcommand with this name or alias. */
 export function childNamed(parent: Command, word: string): Command | undefined {
   return parent.commands.find((each) => each.name() === word || each.aliases().includes(word));
+}
+
+/** Reports an unknown name and ends the program. */
+function childOf(parent: Command, word: string): Command {
+  const child = childNamed(parent, word);
+  if (child !== undefined) return child;
+  parent.args = [word];
+  (parent as Command & { unknownCommand(): never }).unknownCommand();
+  return parent;
 }

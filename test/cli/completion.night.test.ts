@@ -42,6 +42,7 @@ const CASES: readonly (readonly [
   ],
   ['tsigil tsigkey create --al', ['--algorithm'], ['--name', '--all-projects']],
   ['tsigil zone ls --al', ['--all-projects'], ['--name']],
+  ['tsigil help tsigkey ver', ['verify'], ['create']],
   [
     'tsigil tsigkey create --algorithm ',
     ['hmac-md5', 'hmac-sha256', 'hmac-sha512'],

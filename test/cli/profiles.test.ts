@@ -85,7 +85,7 @@ describe('profiles', () => {
     stored.profiles.default.url = 'http://127.0.0.1:1';
     writeFileSync(fileOf(user), JSON.stringify(stored));
     const list = (variables: Record<string, string>, ...argv: string[]) =>
-      runInside({ variables: { ...user, ...variables } }, 'pool', 'list', ...argv);
+      runInside({ variables: { ...user, ...variables } }, ...argv, 'pool', 'list');
     expect((await list({})).status).toBe(0);
     expect((await list({}, '--profile', 'default')).status).toBe(3);
     expect((await list({ TSIGIL_PROFILE: 'default' })).status).toBe(3);
@@ -157,5 +157,22 @@ describe('tsigil whoami', () => {
       ...UNLIMITED,
       rights: expect.arrayContaining(['tokens:create', 'tsigkeys:reveal']) as string[],
     });
+  });
+});
+
+describe('flags before the command', () => {
+  test('flags before the command have the same effect as flags after it', async () => {
+    const file = join(folder, 'token');
+    writeFileSync(file, service.token);
+    const { status, out } = await runInside(
+      {},
+      ...words`--url ${service.url} --token-file ${file} pool list -f value -c name`,
+    );
+    expect([status, out]).toEqual([0, 'default\n']);
+  });
+
+  test('a flag before a command without this flag is refused: exit code 2', async () => {
+    const { status, err } = await runInside({}, '--url', service.url, 'profile', 'list');
+    expect([status, err]).toEqual([2, expect.stringContaining("'list' has no flag --url")]);
   });
 });

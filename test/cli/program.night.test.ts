@@ -15,17 +15,23 @@ describe('help', () => {
   test('tsigil, tsigil --help and tsigil help print the same text to standard output: exit code 0', async () => {
     const alone = await run();
     expect([alone.status, alone.err]).toEqual([0, '']);
-    expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\] .*tsigil COMMAND --help\)\n/);
+    expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\] .*tsigil help COMMAND\)\n/);
     for (const command of ['serve', 'check-config', 'backup', 'token'])
       expect(alone.out).toMatch(new RegExp(`^ {2}${command}\\b.+`, 'm'));
     expect(await run('--help')).toEqual(alone);
     expect(await run('help')).toEqual(alone);
   });
 
-  test('a command prints its help, also under its alias', async () => {
-    const { out } = await run('tld', 'list', '--help');
-    expect(out).toMatch(/^Usage: tsigil tld list/);
-    expect((await run('tld', 'ls', '--help')).out).toBe(out);
+  test('tsigil help accepts names and aliases of subcommands', async () => {
+    const verify = await run('tsigkey', 'verify', '--help');
+    expect(verify.out).toMatch(/^Usage: tsigil tsigkey verify /);
+    expect(await run('help', 'tsigkey', 'verify')).toEqual(verify);
+    expect(await run('help', 'tld', 'ls')).toEqual(await run('tld', 'list', '--help'));
+    const { status, err } = await run('help', 'tsigkey', 'verfy');
+    expect([status, err]).toEqual([
+      2,
+      "tsigil: unknown command 'verfy'\n(Did you mean verify?)\nRun the command with --help to see its usage.\n",
+    ]);
   });
 
   test('--version prints the version in package.json', async () => {

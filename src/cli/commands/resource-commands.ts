@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addCommand, defineCommand, type CommandDefinition, type Tools } from '../flags/command.ts';
 import { optionsOfFlags, parsed, toggle } from '../flags/flag.ts';
-import { readLimit } from '../flags/flags.ts';
+import { acceptConnectionFlagsFirst, readLimit } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { readReferences } from '../flags/references.ts';
 import {
@@ -69,6 +69,7 @@ export function addResourceVerb(
   const verb = VERBS.find((each) => each === word || VERB_ALIASES[each] === word);
   if (verb === undefined || resource?.examples[verb] === undefined) return false;
   addCommand(program.command(resource.type.noun), COMMANDS[verb](resource), tools);
+  acceptConnectionFlagsFirst(program);
   return true;
 }
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Connection } from '../service/client.ts';
 import { findConnection, type ConnectionFlags } from '../service/connection.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -31,6 +31,30 @@ export function withConnectionFlags(command: Command): Command {
       '--cacert <file>',
       'trust only the CA certificates in this PEM file (default: TSIGIL_CACERT, or the CAs of the system)',
     );
+}
+
+/**
+ * Accepts the connection flags before the command too: `tsigil --profile staging tld list`. The
+ * program throws `CommandError` for a flag that the command does not have.
+ */
+export function acceptConnectionFlagsFirst(program: Command): void {
+  const options = withConnectionFlags(new Command()).options;
+  for (const { flags, description } of options)
+    program.addOption(new Option(flags, description).hideHelp());
+  program.hook('preAction', (_program, command) => {
+    for (const { long } of options) {
+      const name = new Option(long ?? '').attributeName();
+      const value: unknown = program.getOptionValue(name);
+      if (value === undefined) continue;
+      if (!command.options.some((option) => option.long === long))
+        throw new CommandError(
+          EXIT.usage,
+          `The command '${command.name()}' has no flag ${long}`,
+          'Run the command with --help to see its flags.',
+        );
+      command.setOptionValueWithSource(name, value, 'cli');
+    }
+  });
 }
 
 /**
