@@ -177,9 +177,11 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       expect(await store.count(tld, [])).toBe(1);
     });
 
-    test('are numbered from 16 without gaps', () => {
+    const first = MIGRATIONS[0]?.number ?? 0;
+
+    test('are numbered without gaps', () => {
       expect(MIGRATIONS.map(({ number }) => number)).toEqual(
-        MIGRATIONS.map((_, index) => index + 16),
+        MIGRATIONS.map((_, index) => index + first),
       );
     });
 
@@ -189,10 +191,12 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       );
       await expect(migrate(opened.database, NOW)).rejects.toMatchObject({
         code: 'unavailable',
-        message: expect.stringContaining('made by a development version (schema 15)') as string,
+        message: expect.stringContaining(
+          `made by a development version (schema ${first - 1})`,
+        ) as string,
       });
       const { dialect, reads } = opened.database;
-      expect(await schemaOf({ dialect, reads })).toBe(15);
+      expect(await schemaOf({ dialect, reads })).toBe(first - 1);
     });
 
     test('refuse a database that a newer version has used', async () => {
