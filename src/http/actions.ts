@@ -16,7 +16,12 @@ import { changeContext, isForced } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, pathId, type Handler, type Route } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
-import { connectionSignal, newSlicer, type RunLongWork } from './admission/admission.ts';
+import {
+  connectionSignal,
+  createLongWork,
+  newSlicer,
+  type RunLongWork,
+} from './admission/admission.ts';
 import { addWarnings, writersOf } from './shown-resources.ts';
 import { acceptsLines, writeLongJson, type SendLines } from './long-responses.ts';
 
@@ -24,8 +29,6 @@ export interface ActionSettings {
   /** The maximum body size in bytes, for actions that do not set a limit. */
   readonly maxBodyBytes: number;
   readonly runLongWork: RunLongWork;
-  /** Runs the actions whose bodies may be larger than those of other requests. */
-  readonly runLargeBody: RunLongWork;
   readonly sendLines: SendLines;
 }
 
@@ -50,7 +53,8 @@ export function addActions(
 
 function routeOf(action: Action, settings: ActionSettings): Route {
   const { body, method, right } = action;
-  const runLong = body?.maxBytes === undefined ? settings.runLongWork : settings.runLargeBody;
+  // A large body takes up to 50 MB, so each action that reads such bodies has one turn of its own.
+  const runLong = body?.maxBytes === undefined ? settings.runLongWork : createLongWork(1);
   const run: Run = (request, work) =>
     body === undefined && action.isLong !== true ? work(newSlicer()) : runLong(request, work);
   const handler: Handler = async (request, reply) => {

@@ -238,7 +238,6 @@ function addAllRoutes(app: FastifyInstance, options: ServerOptions): boolean {
   const actions = {
     ...options,
     runLongWork: createLongWork(2),
-    runLargeBody: createLongWork(1), // each uses up to 50 MB
     sendLines: createLineSender(),
   };
   addActions(app, ACTIONS, actions);

@@ -1,9 +1,9 @@
 import { ServiceError } from '../domain/model/errors.ts';
-import { migration as m0017 } from './migrations/0017-schema.ts';
+import { migration as m0018 } from './migrations/0018-schema.ts';
 import type { Database, Migration } from './sql/sql.ts';
 
 /** All schema steps, in order. Lower numbers were steps of development versions. */
-export const MIGRATIONS: readonly Migration[] = [m0017];
+export const MIGRATIONS: readonly Migration[] = [m0018];
 
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 

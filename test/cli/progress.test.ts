@@ -7,7 +7,6 @@ function startLine(total: number, columns = 80) {
   const drawn: string[] = [];
   const progress = startProgress(
     { isTTY: true, columns, write: (text) => drawn.push(text) },
-    'Verifying',
     total,
     () => clock.now,
   );

@@ -98,12 +98,14 @@ test('status ends with 1 and names what needs a person, with a mark in colour on
     pool_id: KEY_MEMBERS.resource_id,
   });
   await post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'too short', secret: 'c2VjcmV0' });
+  const ofGoneZone = { scope: 'ZONE', resource_id: '5d1c1d4e-9c0c-4b7e-8d6e-0a4b3f1f6c11' };
+  await post('/v2/tsigkeys', { ...KEY_MEMBERS, ...ofGoneZone, name: 'stray' });
   await post('/v2/zones', { name: 'example.org.', email: 'a@example.org' });
   await post('/v2/tlds', { name: 'com' });
   await post('/v2/tokens', { name: 'ends', roles: ['reader'], expires_at: inDays(400) });
   await post('/v2/tokens', { name: 'brief', roles: ['reader'], expires_at: inDays(1) });
   const { status, out, err } = await run(busy, ['status'], 80);
-  expect([status, err]).toEqual([1, '\x1b[31mtsigil:\x1b[39m 4 problems need a person\n']);
+  expect([status, err]).toEqual([1, '\x1b[31mtsigil:\x1b[39m 5 problems need a person\n']);
   for (const line of out.split('\n'))
     expect(line.replaceAll(/\x1b\[\d+m/g, '').length).toBeLessThanOrEqual(80);
   expect(out).toContain('\x1b[31m✗ name servers  0 of 1 live\x1b[39m\n');
@@ -117,6 +119,7 @@ test('status ends with 1 and names what needs a person, with a mark in colour on
       'tsigil tsigkey list --weak',
     ],
     ['keys that no name server can use: 1 (too short)', 'tsigil tsigkey list --unusable'],
+    ['keys without an existing pool or zone: 1 (stray)', 'tsigil tsigkey list --orphaned'],
     ['zones outside the TLD entries: 1 (example.org.)', 'tsigil zone list --outside-tlds'],
   ]);
   expect((await run(busy, ['tsigkey', 'list', '--weak', '-f', 'value', '-c', 'name'])).out).toBe(

@@ -60,6 +60,12 @@ describe.runIf(bind?.isInstalled())('against name servers', () => {
     expect(err).toMatch(/^tsigil: 1 of 1 checks failed\nLoad the key into the server\./);
   });
 
+  test('exits with 1 if only one of two servers responds', async () => {
+    const silent = ['--server', '127.0.0.1:1'];
+    const { status, err } = await verify('Allowed.', ...atOther(), ...silent);
+    expect([status, err]).toEqual([1, expect.stringMatching(/^tsigil: 1 of 2 checks failed\n/)]);
+  });
+
   test('exits with 1 if a check fails, and prints the verdict, reason and remedy of each check in JSON', async () => {
     const keys = ['Allowed.', 'unknown'];
     const { status, out, err } = await verify(...keys, ...at, '--transfer', '-f', 'json');

@@ -99,7 +99,7 @@ function hintFor(lacking: readonly Lacking[]): string[] {
  * Waits until `until`, or up to 60 s, until no delivery is pending, and up to 5 s for an agent that is not reporting.
  * Throws `CommandError`.
  */
-export async function waitForDelivery(
+async function waitForDelivery(
   connection: Connection,
   path: string,
   { now, err }: Pick<Terminal, 'now' | 'err'>,

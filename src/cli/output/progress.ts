@@ -13,12 +13,7 @@ const REDRAW_MS = 100;
  * `Verifying: 43%, 4,300 of 10,000, 3 s left`. Shows nothing if `out` is not a terminal. `now`
  * returns milliseconds.
  */
-export function startProgress(
-  out: Stream,
-  label: string,
-  total: number,
-  now: () => number,
-): Progress {
+export function startProgress(out: Stream, total: number, now: () => number): Progress {
   if (out.isTTY !== true) return { advance: () => undefined, stop: () => undefined };
   const started = now();
   let done = 0;
@@ -28,7 +23,7 @@ export function startProgress(
     const share = total === 0 ? 1 : Math.min(1, done / total);
     const seconds = Math.ceil(((shownAt - started) / 1000) * (1 / share - 1));
     const left = done === 0 || share === 1 ? '' : `, ${grouped(seconds)} s left`;
-    const line = `${label}: ${Math.floor(share * 100)}%, ${grouped(done)} of ${grouped(total)}${left}`;
+    const line = `Verifying: ${Math.floor(share * 100)}%, ${grouped(done)} of ${grouped(total)}${left}`;
     // The last column stays empty, because some terminals wrap as soon as it has a character.
     out.write(`\r${line.slice(0, (out.columns || 80) - 1)}\x1b[K`);
   };

@@ -57,7 +57,7 @@ function valueOf<T>(kind: Kind<T>, { url }: Connection, body: unknown): T {
   );
 }
 
-export async function callWithHeaders(...request: Request) {
+async function callWithHeaders(...request: Request) {
   const [connection] = request;
   const response = await reach(serverOf(connection), (client, deadline) =>
     client.send(requestOf('application/json', ...request), deadline),

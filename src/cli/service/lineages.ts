@@ -10,7 +10,7 @@ import { findId, listItems, withHints, withoutSecrets } from './resource-request
 export type LineageKey = ShownLifecycle['keys'][number];
 
 /** A lineage, and the key in it that the user named. */
-export interface NamedLineage extends ShownLifecycle {
+interface NamedLineage extends ShownLifecycle {
   /** Undefined if the name is only the handle. */
   readonly named: LineageKey | undefined;
 }

@@ -32,10 +32,9 @@ interface Setup {
 const SHOWN_ZONES = 20;
 
 export function setupSteps(server: SetUp, allZones: boolean): Setup {
-  const known = server.zones;
   const zone = (server.probe_zone ?? 'example.org.').replace(/\.$/, '');
-  const zones = known.length === 0 ? [zone] : known.slice(0, allZones ? Infinity : SHOWN_ZONES);
-  const left = Math.max(0, known.length - zones.length);
+  const zones = server.zones.length === 0 ? [zone] : server.zones.slice(0, allZones ? Infinity : SHOWN_ZONES);
+  const left = Math.max(0, server.zones.length - zones.length);
   const recipe = findBrand(server.driver)?.recipe;
   if (recipe === undefined) return { steps: [], later: '', left };
   const byAgent = server.delivery === 'agent';

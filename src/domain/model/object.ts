@@ -10,7 +10,7 @@ import {
 import { shorten } from '../text/token-form.ts';
 
 /** The kind of an optional member. The parsed object lacks an absent member. */
-export type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
+type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
 
 /**
  * The kind of an optional member with a default. An absent member has the default in the parsed

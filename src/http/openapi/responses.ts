@@ -38,7 +38,10 @@ export const HEADERS = Object.fromEntries(
     [WARNING_HEADER]:
       'Warnings about the resource, as a list of strings (RFC 9651 section 3.1). Absent if there are no warnings.',
     'Retry-After': 'The number of seconds to wait before a retry.',
-  }).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  }).map(([name, description]) => [
+    name,
+    { description, schema: { type: name === 'Retry-After' ? 'integer' : 'string' } },
+  ]),
 );
 
 export function response(

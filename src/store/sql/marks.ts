@@ -7,7 +7,7 @@ import type { Sql } from './sql.ts';
  */
 type Role = 'source' | 'target' | 'backup' | 'origin' | 'restored' | 'master-key';
 
-export interface Mark {
+interface Mark {
   /** The other database without its password, or the name of the backup or the key. */
   readonly other: string;
   readonly at: string;

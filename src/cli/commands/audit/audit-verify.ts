@@ -57,7 +57,7 @@ async function verifyAll(connection: Connection, terminal: Terminal): Promise<Ve
     ({ batches: [last] }) => last?.number ?? 0,
     () => 0,
   );
-  const progress = startProgress(terminal.err, 'Verifying', total, terminal.now);
+  const progress = startProgress(terminal.err, total, terminal.now);
   const sum = { batches: 0, records: 0, purged: 0, without_mac: 0, unchecked: 0 };
   const problems: TrailProblem[] = [];
   let head: TrailVerification['head'];

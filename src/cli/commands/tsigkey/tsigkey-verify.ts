@@ -136,9 +136,9 @@ function report(
   if (failed.length === 0) return;
   const hints = new Set(failed.flatMap(({ hint }) => (hint === null ? [] : [hint])));
   throw new CommandError(
-    failed.every(({ verdict }) => verdict === 'no response') ? EXIT.unreachable : EXIT.refused,
+    rows.every(({ verdict }) => verdict === 'no response') ? EXIT.unreachable : EXIT.refused,
     `${failed.length} of ${rows.length} checks failed`,
-    isTable ? [...hints].join('\n') : undefined,
+    isTable && hints.size > 0 ? [...hints].join('\n') : undefined,
   );
 }
 

@@ -19,7 +19,7 @@ const sortIndexes = (table: string) => [
  * another place.
  */
 export const migration: Migration = {
-  number: 17,
+  number: 18,
   statements: (dialect, now) => [
     ...secretKeys(dialect.text),
     ...resources(dialect.text, now),
