@@ -5,13 +5,13 @@ import { listName } from '../domain/brands/brand.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
 import type { NameServer } from '../domain/resources/name-server.ts';
 import { DriverError, type Driver, type Requirement } from './driver.ts';
-import { openFiles } from './edited-files.ts';
+import { keptBeside, openFiles } from './edited-files.ts';
 
 /**
  * Says in which of these zones no key of Tsigil gets a right, because the configuration names no list
- * for it, in which a policy decides instead, and which former files an adoption has left there. All
- * can be intended, so none is a fault. Says nothing about a configuration that this process cannot
- * read, or that does not include Tsigil's file.
+ * for it, in which a policy decides instead, unless it does not include Tsigil's file, and which
+ * former files adoptions and releases have left there. All can be intended, so none is a fault. Says
+ * nothing about a configuration that this process cannot read.
  */
 export async function checkConfiguration(
   driver: Driver,
@@ -46,7 +46,7 @@ export async function checkConfiguration(
   const left: Requirement = {
     requirement: 'No former configuration is left.',
     ok: true,
-    problem: `An adoption has kept: ${formerFiles.map((path) => `'${path}'`).join(', ')}.`,
+    problem: `Adoptions have kept: ${formerFiles.map((path) => `'${path}'`).join(', ')}.`,
     hint: 'These files contain secrets. Delete them once all is well.',
   };
   return [...lists, left];
@@ -64,10 +64,12 @@ async function configurationOf(driver: Driver, signal: AbortSignal) {
   try {
     const files = await driver.files?.(signal);
     if (files === undefined) return undefined;
-    const { source, includesOwn, formerFiles } = await openFiles(files);
-    if (!includesOwn) return undefined;
-    const read = ACCESS_READERS[files.format]?.(source.text, source.include, source.path);
-    return { configured: read?.zones ?? [], formerFiles: [...formerFiles.values()] };
+    const { source, texts, includesOwn } = await openFiles(files);
+    const read = includesOwn ? ACCESS_READERS[files.format] : undefined;
+    return {
+      configured: read?.(source.text, source.include, source.path).zones ?? [],
+      formerFiles: await keptBeside([source.path, ...texts.keys()]),
+    };
   } catch (error) {
     // Another requirement reports a configuration that cannot be read.
     if (error instanceof DriverError || error instanceof KeyFileError) return undefined;

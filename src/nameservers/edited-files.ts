@@ -2,6 +2,7 @@ import {
   chmod,
   link,
   mkdtemp,
+  readdir,
   readFile,
   realpath,
   rename,
@@ -41,6 +42,17 @@ async function keep(file: string): Promise<string> {
 function keptPath(file: string, number: number): string {
   const end = number === 1 ? '' : `-${number}`;
   return join(dirname(file), `.${basename(file)}.before-tsigil${end}`);
+}
+
+/** Returns the files that `keep` has kept in the folders of these files. */
+export async function keptBeside(paths: Iterable<string>): Promise<readonly string[]> {
+  const kept = new Set<string>();
+  for (const path of paths) {
+    const folder = dirname(await realpath(path));
+    for (const name of await readdir(folder).catch(() => []))
+      if (/^\..+\.before-tsigil(?:-\d+)?$/.test(name)) kept.add(join(folder, name));
+  }
+  return [...kept].toSorted();
 }
 
 /** Returns the newest file that `keep` has kept, unless it is equal to the present one. */

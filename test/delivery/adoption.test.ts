@@ -90,10 +90,10 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       );
     }
 
-    /** Returns the paths of the former files that an adoption left. */
+    /** Returns the paths of the former files that adoptions and releases left. */
     function keptFiles(): string[] {
       const names = readdirSync(server.folder, { recursive: true }).map(String);
-      const kept = names.filter((name) => name.endsWith('.before-tsigil'));
+      const kept = names.filter((name) => name.includes('.before-tsigil'));
       return kept.map((name) => join(server.folder, name)).toSorted();
     }
 
@@ -193,6 +193,12 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect([released.status, released.err]).toEqual([0, '']);
       expect(Object.values(files()).join('')).toContain('tsigil.conf.released"');
       expect(await permissionsOn(server)).toEqual(wanted);
+      const all = keptFiles();
+      expect(all.length).toBeGreaterThan(kept.length);
+      const atLast = await run('status', '-f', 'json', '-c', 'former_files');
+      expect(JSON.parse(atLast.out)).toEqual({ former_files: all });
+      const { out: problems } = await run('nameserver', 'check', 'ns1', '-f', 'json');
+      for (const path of all) expect(problems).toContain(`'${path}'`);
 
       await run('nameserver', 'set', 'ns1', '--paused', 'false');
       await expect

@@ -162,7 +162,7 @@ function print(
     rows.push({
       section: 'former files',
       result: 'note',
-      detail: `An adoption has left, with secrets: ${former.map((path) => `'${path}'`).join(', ')}. Delete them once all is well.`,
+      detail: `Adoptions have left, with secrets: ${former.map((path) => `'${path}'`).join(', ')}. Delete them once all is well.`,
       run: '',
     });
   if (!style.decorated) {
