@@ -32,6 +32,8 @@ const ASKING: Record<string, string | undefined> = {
   'tsigil tld import': 'when --replace changes an entry',
   'tsigil tsigkey set': 'when --generate replaces a secret that name servers have',
   'tsigil tsigkey delete': 'when clients have used a key within a day',
+  'tsigil zone delete': 'when keys lose rights with a zone',
+  'tsigil nameserver delete': 'when keys stay on a name server',
   'tsigil tsigkey grants': 'before a limited key gets rights in every zone of its scope',
   'tsigil tsigkey rotate': 'before --in-place or --compromised makes clients fail',
   'tsigil tsigkey import': 'before new keys open every zone of a pool',

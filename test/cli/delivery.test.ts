@@ -76,7 +76,7 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
     ]);
   });
 
-  test('tsigkey set --generate asks before it replaces a secret that a name server has', async () => {
+  test('tsigkey set --generate and nameserver delete ask if a name server has the key', async () => {
     const show = words`tsigkey show asked --reveal -f value -c secret`;
     const set = words`tsigkey set asked --generate -f value -c name`;
     await run('tsigkey', 'create', 'asked', '--wait');
@@ -87,6 +87,8 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
       err: "tsigil: The key 'asked' is on ns1. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one. Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n",
     });
     expect((await run(...show)).out).toBe(former);
+    const { status, err } = await run('nameserver', 'delete', 'ns1');
+    expect([status, err]).toEqual([2, expect.stringMatching(/asked.* Remove .* 'nameServers' /)]);
     expect((await run(...set, '--yes')).status).toBe(0);
     expect((await run(...show)).out).not.toBe(former);
   });

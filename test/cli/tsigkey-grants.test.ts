@@ -193,6 +193,28 @@ describe('tsigkey grants', () => {
   });
 });
 
+test('zone delete names the keys that lose rights with the zone, and asks', async () => {
+  const { body: own } = await service.post('/v2/pools', { name: 'cut' });
+  const zones = ['whole.example.', 'cut.example.'];
+  for (const name of zones)
+    await service.post('/v2/zones', { name, email: 'a@example.com', pool_id: own.id });
+  const remove = (...argv: string[]) => runInside(service, 'zone', 'delete', ...argv);
+  await created('everywhere', '--pool', 'cut');
+  expect((await remove('whole.example')).status).toBe(0);
+  await created('only-cut', '--zone', 'cut.example', '--none');
+  await created('granted', '--pool', 'cut', '--zone', 'cut.example');
+  expect(await remove('nosuch.example', 'cut.example')).toEqual({
+    status: 2,
+    out: '',
+    err: "Keys lose what they open in 'cut.example': only-cut, granted. Name servers then refuse it.\ntsigil: Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n",
+  });
+  for (let index = 0; index < 20; index += 1) await created(`a${index}`, '--pool', 'cut');
+  expect((await remove('cut.example')).err).toContain(
+    "'cut.example': only-cut, perhaps some of 2 more. ",
+  );
+  expect(await remove('cut.example', '--yes')).toMatchObject({ status: 0, err: '' });
+});
+
 test('zone show and nameserver show say which keys open what', async () => {
   const { body: own } = await service.post('/v2/pools', { name: 'shown' });
   const body = { name: 'shown.example.', email: 'a@example.com', pool_id: own.id };

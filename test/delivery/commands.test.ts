@@ -1,5 +1,6 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { tsigil, type Ended } from '../cli/run.ts';
+import { runInside } from '../cli/session.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { startAgentRequests } from './agent-requests.ts';
 
@@ -41,6 +42,24 @@ test('if no process delivers to the name server, the commands exit with 1 and pr
   expect([reconcile.status, reconcile.out]).toEqual([0, "Requested a comparison of 'ns1'.\n"]);
   const list = await run('nameserver', 'list', '-f', 'json');
   expect(JSON.parse(list.out)).toMatchObject([{ name: 'ns1', state: 'failed' }]);
+});
+
+test('nameserver delete says which keys stay on the name server, also deleted ones, and asks', async () => {
+  const { service: served, createKey, desired, observe } = await startAgentRequests();
+  onTestFinished(() => served.close());
+  const remove = (...argv: string[]) => runInside(served, 'nameserver', 'delete', 'ns1', ...argv);
+  const refused = (names: string) => ({
+    status: 2,
+    out: '',
+    err: `Keys stay on 'ns1': ${names}. They go on working there, because Tsigil no longer changes, replaces or removes them, also if you delete them.\ntsigil: Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n`,
+  });
+  const key = await createKey('live');
+  await createKey('other');
+  await observe(await desired());
+  expect(await remove()).toEqual(refused('live, other'));
+  await served.delete(`/v2/tsigkeys/${key}`);
+  expect(await remove()).toEqual(refused('live, other'));
+  expect(await remove('--yes')).toMatchObject({ status: 0, out: 'ns1: deleted\n' });
 });
 
 test('tsigkey create --wait waits for an agent that has not reported yet', async () => {

@@ -223,14 +223,17 @@ export async function reportRemoving(
   { name }: Item,
   { err }: Pick<Terminal, 'err'>,
 ): Promise<void> {
-  const { deliveries } = await callFor(REMOVING, connection, 'GET', REMOVING_PATH);
-  const names = deliveries
-    .filter((each) => each.name_server === name)
-    .map(({ key_name: key }) => key);
+  const names = await removingFrom(connection, name);
   if (names.length === 0) return;
   const more = names.length > MAX_NAMES ? ', ...' : '';
   const shown = `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
   writeLine(err, `Deleted keys that are still on the name server: ${shown}`);
+}
+
+/** Returns the names of the deleted keys that are still on a name server. */
+export async function removingFrom(connection: Connection, name: unknown): Promise<string[]> {
+  const { deliveries } = await callFor(REMOVING, connection, 'GET', REMOVING_PATH);
+  return deliveries.filter((each) => each.name_server === name).map(({ key_name: key }) => key);
 }
 
 const REMOVING_PATH = '/v2/deliveries?state=removing';

@@ -123,6 +123,11 @@ export async function reportGrants(
   writeLine(err, `The key opens only: ${shown}`);
 }
 
+/** Returns the keys that open the zone, or zones of the name server, at `path`. */
+export function openingKeys(connection: Connection, path: string) {
+  return callFor(OPENING_KEYS, connection, 'GET', `${path}/${tsigkey.collection}`);
+}
+
 /**
  * Returns what reports which keys open a zone, or zones of a name server, which `countsZones`. Reports
  * nothing to callers that may not list keys.
@@ -131,9 +136,8 @@ export function reportOpeningKeys({ collection }: ResourceType, countsZones: boo
   const placeOf = (zones: number | 'all') =>
     !countsZones || zones === 'all' ? '' : ` in ${zones} ${zones === 1 ? 'zone' : 'zones'}`;
   return async (connection: Connection, { id }: Item, { err }: Pick<Terminal, 'err'>) => {
-    const path = `/v2/${collection}/${String(id)}/${tsigkey.collection}`;
     try {
-      const { keys, more } = await callFor(OPENING_KEYS, connection, 'GET', path);
+      const { keys, more } = await openingKeys(connection, `/v2/${collection}/${String(id)}`);
       const shown = keys.map(({ name, opens }) => {
         const parts = opens.map(({ rights, zones }) => `${rights.join(', ')}${placeOf(zones)}`);
         return `${name} (${parts.join('; ') || 'nothing'})`;

@@ -7,6 +7,7 @@ import { zone } from '../../domain/resources/zone.ts';
 import { columnsOf, type ResourceCommand } from '../flags/resource-command.ts';
 import { TOKEN_FLAGS } from '../flags/token-flags.ts';
 import { withLimits } from '../service/token-limits.ts';
+import { SERVER_DELETION, ZONE_DELETION } from './deletion-reasons.ts';
 import { reportRemoving } from './deliveries.ts';
 import { reportOpeningKeys } from './key-grants.ts';
 import { DEFAULT_ALGORITHM, KEY_VERBS } from './key-verbs.ts';
@@ -92,6 +93,8 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     nameIsArgument: true,
     referenceVerbs: { create: 'serve the zone with' },
     reports: [{ isForTables: true, write: reportOpeningKeys(zone, false) }],
+    forces: { delete: 'delete zones with which keys lose rights' },
+    deletion: ZONE_DELETION,
     examples: {
       create: [
         'tsigil zone create example.com. --email hostmaster@example.com --ttl 300',
@@ -133,6 +136,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       { isForTables: false, write: reportRemoving },
       { isForTables: true, write: reportOpeningKeys(nameServer, true) },
     ],
+    deletion: SERVER_DELETION,
     referenceVerbs: { create: 'deliver the keys of', set: 'deliver the keys of' },
     examples: {
       create: [

@@ -1,0 +1,65 @@
+import type { ResourceType } from '../../domain/model/resource.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { zone } from '../../domain/resources/zone.ts';
+import { firstOf } from '../../domain/text/first-of.ts';
+import { nameFormOf } from '../flags/names.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
+import { call, type Connection } from '../service/client.ts';
+import { findPath, listItems, withoutSecrets } from '../service/resource-requests.ts';
+import { removingFrom } from './deliveries.ts';
+import { openingKeys } from './key-grants.ts';
+
+const SHOWN = 10;
+
+/** Returns why to ask before one resource is deleted, or undefined. */
+type Reason = (connection: Connection, path: string, name: string) => Promise<string | undefined>;
+
+/** Asks for a reason for each resource, except for those that cannot be found or read. */
+function reasonsFor(type: ResourceType, reasonFor: Reason) {
+  return async (connection: Connection, names: readonly string[]) => {
+    const reasons: string[] = [];
+    for (const name of names)
+      try {
+        const path = await findPath(connection, type, name, nameFormOf(type));
+        reasons.push((await reasonFor(connection, path, name)) ?? '');
+      } catch (error) {
+        if (!(error instanceof CommandError) || error.exitCode === EXIT.unreachable) throw error;
+      }
+    return reasons.filter((reason) => reason !== '').join(' ') || undefined;
+  };
+}
+
+export const SERVER_DELETION = {
+  asks: 'when keys stay on a name server',
+  reason: reasonsFor(nameServer, async (connection, path) => {
+    const server = await call(connection, 'GET', path);
+    const name = String(server.name);
+    const deleted = await removingFrom(connection, name);
+    if (server.keys_live === 0 && deleted.length === 0) return undefined;
+    const { keys, more } = await openingKeys(connection, path);
+    const names = firstOf([...deleted, ...keys.map((key) => key.name)], SHOWN, String);
+    const further = more === 0 ? '' : `, and ${more} more`;
+    const again =
+      server.delivery === 'service'
+        ? " Remove the name server from 'nameServers' in the configuration too, or the next start registers it again."
+        : '';
+    return `Keys stay on '${name}': ${names.join(', ')}${further}. They go on working there, because Tsigil no longer changes, replaces or removes them, also if you delete them.${again}`;
+  }),
+};
+
+export const ZONE_DELETION = {
+  asks: 'when keys lose rights with a zone',
+  reason: reasonsFor(zone, async (connection, path, name) => {
+    const { keys, more } = await openingKeys(connection, path);
+    const granted = keys.filter(({ opens }) => opens.some(({ zones }) => zones !== 'all'));
+    const id = path.slice(path.lastIndexOf('/') + 1);
+    const scope = [['scope', 'ZONE'] as const, ['resource_id', id] as const];
+    const own = await listItems(withoutSecrets(connection), tsigkey, scope);
+    const losing = new Set([...own, ...granted].map((key) => String(key.name)));
+    if (losing.size + more === 0) return undefined;
+    const names = firstOf([...losing], SHOWN, String);
+    if (more > 0) names.push(`perhaps some of ${more} more`);
+    return `Keys lose what they open in '${name}': ${names.join(', ')}. Name servers then refuse it.`;
+  }),
+};
