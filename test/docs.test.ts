@@ -133,14 +133,15 @@ describe('examples in documents', () => {
       const steps = [...page.text.matchAll(/^ {3}```sh\n(.*?)^ {3}```$/gms)].map(([, step = '']) =>
         step.replaceAll(/^ {3}/gm, ''),
       );
-      expect(steps).toHaveLength(6);
+      expect(steps).toHaveLength(7);
       const ports = [await freePort(), await freePort()];
       const all = [...set, ...steps, 'tsigil tsigkey list -f value -c name'];
       const outputs = runCommands(all, service.folder, service.url, ports).slice(set.length);
       expect(outputs[2]).toContain('the server sent the zone');
-      expect(outputs[3]).toContain('OK');
-      expect(outputs[4]).toContain('unknown key');
-      expect(outputs[6]).toBe('transfer-key-2\n');
+      expect(outputs[3]).toMatch(/^Reloaded$.*^OK$/ms);
+      expect(outputs[4]).toBe('remote[primary].key = transfer-key-2.\n');
+      expect(outputs[5]).toContain('unknown key');
+      expect(outputs[7]).toBe('transfer-key-2\n');
     },
   );
 
