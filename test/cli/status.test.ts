@@ -285,3 +285,14 @@ test('status sends one request, and tsigkey list two for 1,000 keys', async () =
   await run(service, ['tsigkey', 'list', '-f', 'json'], undefined, url);
   expect(requests).toEqual(['GET /v2/tsigkeys']);
 });
+
+test('encryption rotate names ten lost secrets, and counts the rest', async () => {
+  const { body } = await service.get('/v2/encryption');
+  const lost = Array.from({ length: 100 }, (_, at) => `k${at}`);
+  const url = await serve((_, response) => {
+    response.end(JSON.stringify({ ...body, lost_count: 120, lost }));
+  });
+  const { out } = await run(service, ['encryption', 'rotate'], undefined, url);
+  expect(out.match(/^Lost secret: k\d$/gm)).toHaveLength(10);
+  expect(out).toMatch(/k9\nand 110 more lost secrets\n$/);
+});

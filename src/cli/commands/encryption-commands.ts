@@ -13,6 +13,9 @@ import { writeLine } from '../output/write-line.ts';
 import type { SecretWork } from '../service/local-commands.ts';
 import { actionCommand } from './action-command.ts';
 
+/** How many lost secrets the commands name. */
+const MAX_NAMED = 10;
+
 export const ENCRYPTION = {
   name: 'encryption',
   description: 'manage the keys that encrypt secrets in the database',
@@ -152,13 +155,14 @@ function printStatus(status: EncryptionStatus, { out }: Terminal): void {
     ({ number, master_key: masterKey, created_at: created, secrets }) =>
       `Data key ${number}: ${secrets} secrets, created ${created}, master key ${masterKey}`,
   );
-  const more = status.lost_count - status.lost.length;
+  const named = status.lost.slice(0, MAX_NAMED);
+  const more = status.lost_count - named.length;
   const lines = [
     `Master keys: ${status.master_keys.length === 0 ? 'none' : status.master_keys.join(', ')}`,
     ...keys,
     `Secrets in clear text: ${status.clear_text}`,
     `Unreadable secrets: ${status.unreadable}`,
-    ...status.lost.map((name) => `Lost secret: ${name}`),
+    ...named.map((name) => `Lost secret: ${name}`),
     ...(more > 0 ? [`and ${more} more lost secrets`] : []),
   ];
   for (const line of lines) writeLine(out, line);
