@@ -111,7 +111,7 @@ test('the agent reports the problems of its file and of its driver at once', asy
   for (const problem of [
     "agent.yaml: 'token' is not a known property. Did you mean 'tokenFile'?\n",
     "'ns1': local.fil: 'fil' is not a known property. Did you mean 'file'?\n",
-    "'/nonexistent/t' cannot be read",
+    "'/nonexistent/t' cannot be read: no such file or folder\n",
   ])
     expect(err).toContain(`  - ${problem}`);
 });

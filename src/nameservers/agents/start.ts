@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { readWholeFile } from '../../net/files.ts';
+import { faultOf } from '../../net/faults.ts';
 import { DRIVERS } from '../drivers.ts';
 import type { Driver, Requirement } from '../driver.ts';
 import type { DeliveryLog } from '../reconciler/log.ts';
@@ -39,7 +40,7 @@ export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings)
       try {
         return readWholeFile(file).toString().trim() === '' ? [`'${file}' is empty`] : [];
       } catch (error) {
-        return [`'${file}' cannot be read: ${error instanceof Error ? error.message : 'unknown'}`];
+        return [`'${file}' cannot be read: ${faultOf(error).message}`];
       }
     }),
   ];
