@@ -121,6 +121,11 @@ describe('formats', () => {
     );
   });
 
+  test('a cell omits members of an object without a value', () => {
+    const items = [{ evidence: { problem: null, since: '2030', shown: [] } }];
+    expect(formatList(items, ['evidence'], { format: 'value' }, PIPE)).toBe('since:2030\n');
+  });
+
   test('no format prints control characters or bidirectional controls of a value', () => {
     const nasty = '\x1b[2J\u009b31m\u202efdp.exe\u2066\r\u200f';
     const items = [{ name: nasty, attributes: { [nasty]: nasty }, text: `one\n${nasty}` }];

@@ -99,6 +99,7 @@ function textOf(value: unknown): string {
       .join(', ');
   if (isObject(value))
     return Object.entries(value)
+      .filter(([, member]) => member === '' || textOf(member) !== '')
       .map(([name, member]) => `${name}:${textOf(member)}`)
       .join(', ');
   return typeof value === 'string' ? value : JSON.stringify(value);
