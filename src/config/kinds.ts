@@ -4,9 +4,10 @@
  */
 import { parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { parseMasterKeys } from '../domain/encryption/master-key.ts';
-import { list, map, text, type Kind } from '../domain/model/field.ts';
-import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
+import { isObject, list, map, text, type Kind } from '../domain/model/field.ts';
+import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../domain/resources/policy.ts';
 import { readNetwork } from '../domain/text/networks.ts';
+import { suggestion } from '../domain/text/suggestion.ts';
 
 /**
  * The `format` in the schema of a path, by which `fileProblems` finds the settings that name files.
@@ -139,17 +140,20 @@ export function oneOrMore<T>(item: Kind<T>, max: number): Kind<readonly T[]> {
   };
 }
 
+const isRight = (word: string) => Object.hasOwn(DEFAULT_POLICY, word);
+
 /** A right that a configuration may grant to other roles. */
 function operation(): Kind<string> {
   return {
     schema: { type: 'string', enum: CONFIGURABLE_RIGHTS },
-    parse: (value) =>
-      typeof value === 'string' && CONFIGURABLE_RIGHTS.includes(value)
-        ? { value }
-        : {
-            problem: `is not a right. Use one of: ${CONFIGURABLE_RIGHTS.join(', ')}`,
-            validator: 'enum',
-          },
+    parse(value) {
+      const right = String(value);
+      if (CONFIGURABLE_RIGHTS.includes(right)) return { value: right };
+      const problem = isRight(right)
+        ? 'is a right to tokens, which cannot be changed'
+        : `is not a right${suggestion(right, CONFIGURABLE_RIGHTS)}`;
+      return { problem, validator: 'enum' };
+    },
   };
 }
 
@@ -157,7 +161,16 @@ function operation(): Kind<string> {
 export function policy(): Kind<Readonly<Record<string, readonly string[]>>> {
   const kind = map(operation(), list(text({ min: 1, max: 255 }), 1, 100), 1000);
   return {
-    ...kind,
     schema: { ...kind.schema, description: 'a map from rights to lists of roles' },
+    parse(value) {
+      const parsed = kind.parse(value);
+      if (!('problems' in parsed) || !isObject(value) || Object.keys(value).every(isRight))
+        return parsed;
+      const message = `the rights are ${CONFIGURABLE_RIGHTS.join(', ')}`;
+      return {
+        ...parsed,
+        problems: [...parsed.problems, { path: [], message, validator: 'enum' }],
+      };
+    },
   };
 }

@@ -211,8 +211,8 @@ describe('problems', () => {
         TSIGIL_POLICY: '{tlds:fly: [admin], tlds:list: admin}',
       },
     );
-    expect(problems).toHaveLength(7);
-    expect(new ConfigError(problems).message.split('\n')).toHaveLength(8);
+    expect(problems).toHaveLength(9);
+    expect(new ConfigError(problems).message.split('\n')).toHaveLength(10);
   });
 
   test.each([
@@ -245,9 +245,15 @@ describe('problems', () => {
     ]);
   });
 
-  test('a policy that grants rights on tokens is a problem', () => {
-    expect(problemsOf('policy:\n  tokens:create: [reader]\n')).toEqual([
-      expect.stringMatching(/'tokens:create' is not a right/),
+  test('a policy that grants rights on tokens, or unknown rights, is a problem', () => {
+    const roles = '[reader]\n  ';
+    expect(
+      problemsOf(`policy:\n  tokens:create: ${roles}tlds:lst: ${roles}nosuch: ${roles}`),
+    ).toEqual([
+      expect.stringMatching(/: key 'tokens:create' is a right to tokens, which cannot be changed$/),
+      expect.stringMatching(/: key 'tlds:lst' is not a right\. Did you mean 'tlds:list'\?$/),
+      expect.stringMatching(/: key 'nosuch' is not a right$/),
+      expect.stringMatching(/: the rights are tlds:create, .*, nameservers:check$/),
     ]);
   });
 });

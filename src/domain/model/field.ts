@@ -231,25 +231,31 @@ export function map<T>(
       if (members.length > max)
         return { problem: `must have at most ${max} members`, validator: 'maxProperties' };
       const parsedMembers: [string, T][] = [];
-      const problems: { readonly problem: string; readonly validator: string }[] = [];
+      const problems: Problem[] = [];
       for (const [key, member] of members) {
         const parsedName = name.parse(key);
         const parsed = item.parse(member);
         if ('problem' in parsedName)
           problems.push({
+            path: [],
             validator: parsedName.validator,
-            problem: `key ${quoted(key)} ${parsedName.problem}`,
+            message: `key ${quoted(key)} ${parsedName.problem}`,
           });
         else if ('problem' in parsed)
           problems.push({
+            path: [],
             validator: parsed.validator,
-            problem: `value of ${quoted(key)} ${parsed.problem}`,
+            message: `value of ${quoted(key)} ${parsed.problem}`,
           });
         else parsedMembers.push([parsedName.value, parsed.value]);
       }
       const [first] = problems;
       if (first !== undefined)
-        return { ...first, problem: problems.map(({ problem }) => problem).join('; ') };
+        return {
+          problem: problems.map(({ message }) => message).join('; '),
+          validator: first.validator,
+          problems,
+        };
       return { value: Object.fromEntries(parsedMembers) };
     },
   };
