@@ -285,6 +285,13 @@ describe('/v2/sessions', () => {
     const end = (id: string, token: string) => service.with(token).delete(`/v2/sessions/${id}`);
     const refused = await end(ofAdmin.id, reader.token);
     expect([refused.status, refused.body.type]).toEqual([404, 'session_not_found']);
+    const auditor = await tokenOf({ roles: ['auditor'] });
+    expect((await service.with(auditor.token).get('/v2/sessions')).body.sessions).toHaveLength(2);
+    const denied = await end(ofReader.id, auditor.token);
+    expect([denied.status, denied.body.message]).toEqual([
+      401,
+      "Access denied: the right 'tokens:delete' needs the role admin",
+    ]);
     expect((await end(ofReader.id, reader.token)).status).toBe(204);
     expect((await one.call('GET', '/v2/whoami')).status).toBe(401);
     expect((await end(ofAdmin.id, service.token)).status).toBe(204);

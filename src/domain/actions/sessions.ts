@@ -4,7 +4,7 @@ import { anyText, boolean, enumeration, nullable, timestamp, uuid } from '../mod
 import { described, optional, responseObject, sequence } from '../model/object.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 import { endSession, isOwnSession } from '../operations/sessions.ts';
-import { may } from '../resources/policy.ts';
+import { may, requireRight } from '../resources/policy.ts';
 import { session, SESSION_KINDS, type Session } from '../resources/session.ts';
 import { token } from '../resources/token.ts';
 import { earlier } from '../text/timestamps.ts';
@@ -40,12 +40,9 @@ const PAGE = responseObject({
   }),
 });
 
-/** Returns whether a caller may see, or end, the sessions of others: as it may their tokens. */
-function mayManage(
-  { dependencies: { policy }, context: { caller } }: ActionRequest,
-  operation: 'list' | 'delete',
-): boolean {
-  return may(policy, caller, `${token.collection}:${operation}`);
+/** Returns whether a caller may see the sessions of others: as it may their tokens. */
+function maySeeAll({ dependencies: { policy }, context: { caller } }: ActionRequest): boolean {
+  return may(policy, caller, `${token.collection}:list`);
 }
 
 const listSessions = defineAction({
@@ -106,7 +103,7 @@ const listSessions = defineAction({
       row.seen_at > idleSince;
     const shown = (rows: readonly Session[]) =>
       rows.filter(isOpen).map((row) => shownSession(row, caller.session?.id));
-    if (!mayManage(request, 'list')) {
+    if (!maySeeAll(request)) {
       const found = await store.find(session, 'credential_id', [caller.id]);
       const own = found.filter((row) => isOwnSession(row, caller));
       own.sort((one, other) => (one.created_at < other.created_at ? 1 : -1));
@@ -140,8 +137,12 @@ const deleteSession = defineAction({
   empty: { description: 'The session has ended.' },
   async run(request) {
     const { dependencies, context, id } = request;
-    const mayEnd = (found: Session) =>
-      mayManage(request, 'delete') || isOwnSession(found, context.caller);
+    const mayEnd = (found: Session) => {
+      if (isOwnSession(found, context.caller)) return true;
+      if (!maySeeAll(request)) return false;
+      requireRight(dependencies.policy, context.caller, `${token.collection}:delete`);
+      return true;
+    };
     await endSession(dependencies, context, id, mayEnd);
   },
 });
