@@ -20,13 +20,14 @@ export async function checkUnsigned(
   server: ProbedServer,
   zones: readonly string[],
 ): Promise<Requirement & { readonly responds: boolean }> {
-  const requirement = 'The name server refuses unsigned transfers and updates.';
+  const address = parseDnsAddress(server.address);
+  const zone = await probeZoneOf(server, address, zones);
+  const where = zone === undefined ? '' : ` of the zone ${quoted(zone)}`;
+  const requirement = `The name server refuses unsigned transfers and updates${where}.`;
   const failed = (message: string, hint: string, responds = true) => ({
     ...unmet(requirement, { message, hint }),
     responds,
   });
-  const address = parseDnsAddress(server.address);
-  const zone = await probeZoneOf(server, address, zones);
   if (address === undefined || zone === undefined)
     return failed(
       'The pool has no zone for a test query.',
@@ -52,8 +53,10 @@ const NOT_SERVED_HINT =
   'Set the member `probe_zone` of the name server to a zone that it serves, or configure the zone there.';
 
 export function notServed({ name }: ProbedServer, zone: string): string {
-  return `${name} does not serve '${zone.replace(/\.$/, '')}.': set probe_zone`;
+  return `${name} does not serve ${quoted(zone)}: set probe_zone`;
 }
+
+const quoted = (zone: string) => `'${zone.replace(/\.$/, '')}.'`;
 
 /**
  * Returns the zone in which to test keys that apply to all zones. Returns undefined if the pool has
