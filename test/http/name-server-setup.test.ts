@@ -54,6 +54,20 @@ test('200 with the entries of 20 zones, or with zones=all of all', async () => {
   expect([all.more_zones, all.steps[1]?.text.match(/In the zone/g)?.length]).toEqual([0, 23]);
 });
 
+test('200 with --pool in the command for a later zone, unless the pool is the default', async () => {
+  const pool = await service.post('/v2/pools', { name: "it's mine" });
+  for (const driver of BRAND_NAMES) {
+    const members = { name: `later-${driver}`, driver };
+    expect((await setupOf(members)).later).toMatch(
+      /^tsigil zone create example\.net\. --email \S+$/m,
+    );
+    const other = { ...members, name: `pooled-${driver}`, pool_id: pool.body.id };
+    expect((await setupOf(other)).later).toMatch(
+      /^tsigil zone create example\.net\. --email \S+ --pool 'it'\\''s mine'$/m,
+    );
+  }
+});
+
 test('400 for another choice of zones, 401 for a reader, 404 for an unknown name server', async () => {
   const { body } = await service.post('/v2/nameservers', {
     name: 'refusals',

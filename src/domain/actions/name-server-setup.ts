@@ -4,9 +4,10 @@ import { described, list, responseObject } from '../model/object.ts';
 import { allPages } from '../model/pages.ts';
 import { getResource } from '../operations/collection.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
-import { pool } from '../resources/pool.ts';
+import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 import { zone } from '../resources/zone.ts';
 import { comparisonForm } from '../text/dns-name.ts';
+import { shellWord } from '../text/shell-word.ts';
 import { defineAction } from './action.ts';
 
 export const SETUP = responseObject({
@@ -75,8 +76,10 @@ export const nameServerSetup = defineAction({
       names.push(...page.map(({ name }) => comparisonForm(name)));
       if (slicer.isOver()) await slicer.next();
     }
-    const its = await store.get(pool, server.pool_id);
-    const known = { ...server, pool: its?.name ?? server.pool_id, zones: names, url: base };
+    const its = (await store.get(pool, server.pool_id))?.name ?? server.pool_id;
+    const flag = server.pool_id === DEFAULT_POOL_ID ? '' : ` --pool ${shellWord(its)}`;
+    const createZone = `tsigil zone create example.net. --email hostmaster@example.net${flag}`;
+    const known = { ...server, pool: its, zones: names, url: base, createZone };
     const { steps, later, left } = setupSteps(known, parameters.zones === 'all');
     return { steps, later, more_zones: left };
   },

@@ -1,7 +1,7 @@
 import type { Key } from '../key-formats/key.ts';
 import { OWN_KEYS } from '../key-formats/own-keys.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
-import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
+import { addZoneToFile, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
 /**
@@ -133,6 +133,6 @@ ${zoneComments(zones, (zone) => [
 ])}`,
     local: () => ({ file: `${FOLDER}/keys.conf`, controlKeyFile: '/etc/bind/rndc.key' }),
     restart: 'named',
-    addZone: ADD_ZONE_TO_FILE,
+    addZone: addZoneToFile,
   },
 } satisfies Brand;

@@ -52,13 +52,15 @@ export interface Recipe {
   local(user: string): Readonly<Record<string, string>>;
   /** The systemd unit to restart. */
   readonly restart: string;
-  /** How to add a zone later, in the right order. */
-  readonly addZone: string;
+  /** How to add a zone later, in the right order. `create` is the command that creates it in Tsigil. */
+  addZone(create: string): string;
 }
 
 /** How to add a zone on a program that reads access lists from `keys.conf`. */
-export const ADD_ZONE_TO_FILE = `# To add a zone later, create it in Tsigil first, which writes its entries to keys.conf:
-tsigil zone create example.net. --email hostmaster@example.net
+export const addZoneToFile = (
+  create: string,
+) => `# To add a zone later, create it in Tsigil first, which writes its entries to keys.conf:
+${create}
 # Then name these entries in the zone, and load the configuration. In the other order, the server
 # refuses its configuration, because the entries are missing.`;
 

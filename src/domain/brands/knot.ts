@@ -1,7 +1,7 @@
 import type { Key } from '../key-formats/key.ts';
 import { NO_ADDRESS } from '../key-formats/read-knot.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
-import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
+import { addZoneToFile, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
 /** Returns an entry of the section `key`. */
@@ -109,6 +109,6 @@ ${zoneComments(zones, (zone) => [
 ])}`,
     local: () => ({ file: `${FOLDER}/keys.conf`, controlSocket: '/run/knot/knot.sock' }),
     restart: 'knot',
-    addZone: ADD_ZONE_TO_FILE,
+    addZone: addZoneToFile,
   },
 } satisfies Brand;

@@ -1,6 +1,6 @@
 import type { Key } from '../key-formats/key.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
-import { ADD_ZONE_TO_FILE, keyFileCommands, zoneComments, type Brand } from './brand.ts';
+import { addZoneToFile, keyFileCommands, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
 export function nsdKey({ name, algorithm, secret }: Key): string {
@@ -89,6 +89,6 @@ ${zoneComments(zones, (zone) => [
 ])}`,
     local: () => ({ file: `${FOLDER}/keys.conf`, controlSocket: '/run/nsd/nsd.sock' }),
     restart: 'nsd',
-    addZone: ADD_ZONE_TO_FILE,
+    addZone: addZoneToFile,
   },
 } satisfies Brand;

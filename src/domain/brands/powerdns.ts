@@ -93,11 +93,13 @@ dnsupdate=yes
 allow-dnsupdate-from=`,
     local: (user) => ({ apiKeyFile: keyFileOf(user) }),
     restart: 'pdns',
-    addZone: `# To add a zone later, create it in PowerDNS, which serves it after up to 300 s, the default of
+    addZone: (
+      create,
+    ) => `# To add a zone later, create it in PowerDNS, which serves it after up to 300 s, the default of
 # zone-cache-refresh-interval, or after a restart. Then create it in Tsigil:
 runuser -u pdns -- pdnsutil create-zone example.net ns1.example.net
 systemctl restart pdns
-tsigil zone create example.net. --email hostmaster@example.net`,
+${create}`,
   },
 } satisfies Brand;
 

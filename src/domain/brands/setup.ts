@@ -8,6 +8,8 @@ interface SetUp {
   readonly probe_zone: string | null;
   readonly delivery: 'service' | 'agent';
   readonly pool: string;
+  /** The command that creates a zone in its pool. */
+  readonly createZone: string;
   /** The names of the zones of its pool, in comparison form. */
   readonly zones: readonly string[];
   readonly url: string;
@@ -47,7 +49,7 @@ export function setupSteps(server: SetUp, allZones: boolean): Setup {
   const steps = byAgent
     ? agentSteps(server, files, lines, recipe.group, recipe.local(user))
     : serviceSteps(server, files, lines, recipe.group, recipe.local(user));
-  return { steps, later: recipe.addZone, left };
+  return { steps, later: recipe.addZone(server.createZone), left };
 }
 
 type Options = Readonly<Record<string, string>>;
