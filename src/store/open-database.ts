@@ -64,6 +64,7 @@ export async function openDatabase(
       secrets === undefined
         ? { steps: await updateSchema(), report: NOTHING_PREPARED }
         : await prepareSecrets(database, secrets, updateSchema, clock);
+    const endAll = () => database.write(endSessions);
     return {
       store: createStore(database),
       reads: database.reads,
@@ -72,7 +73,7 @@ export async function openDatabase(
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
       noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
       noteRestored: (backup) => noteRestored(database, backup, clock()),
-      endSessions: () => endSessions(database),
+      endSessions: endAll,
       report,
     };
   } catch (error) {

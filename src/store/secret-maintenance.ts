@@ -19,6 +19,7 @@ import { localEntry, recordLocally } from './audit/local.ts';
 import { checkCredentials, signCredentials } from './secrets/check-credentials.ts';
 import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './secrets/re-encrypt.ts';
 import { findReset, resetSecrets, type Reset } from './secrets/reset.ts';
+import { endSessions } from './sessions.ts';
 import { assertUnused } from './sql/other-users.ts';
 import { insertRecord } from './sql/audit-records.ts';
 import { assertMasterKey } from './secrets/start.ts';
@@ -67,7 +68,7 @@ export function scrubDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
 }
 
 /**
- * Removes each unreadable secret, after `ask` confirms. Returns the text to print. Throws
+ * Removes each unreadable secret and all sessions of the console, after `ask` confirms. Returns the text to print. Throws
  * `unavailable` if a service uses the database, and `bad_request` without a master key.
  */
 export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
@@ -91,7 +92,10 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
       keyring,
       createMasterKey,
       now: clock(),
-      record: (sql, reset) => insertRecord(sql, resetEntry(reset, clock())),
+      record: async (sql, reset) => {
+        await endSessions(sql);
+        await insertRecord(sql, resetEntry(reset, clock()));
+      },
     });
     const [wrapping] = keyring.masterKeys;
     return [
@@ -110,8 +114,8 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
 
 /**
  * Takes over what a database holds without the proof of its keys, after `ask` shows it: encrypts
- * secrets in clear text, and signs tokens whose MAC is missing or does not match. A database has
- * them if it was used without a master key, or if its keys were lost. Returns the text to print.
+ * secrets in clear text, signs tokens whose MAC is missing or does not match, and ends all sessions
+ * of the console. A database has them if it was used without a master key, or if its keys were lost. Returns the text to print.
  * Throws `bad_request` without a master key.
  */
 export function acceptContent(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
@@ -121,17 +125,16 @@ export function acceptContent(access: DatabaseAccess, clock: Clock, ask: Ask): P
       throw new ServiceError('bad_request', NO_MASTER_KEY);
     await prepareSecrets(database, secrets, () => migrate(database, clock()), clock, true);
     const found = await checkCredentials(database, keyring);
-    // A session is not worth accepting: its person signs in again.
     const forged = found.forged.filter(({ type }) => type.collection === token.collection);
     const clear = await namesInClearText(database.reads);
-    if (forged.length === 0 && clear.length === 0)
+    if (found.forged.length === 0 && clear.length === 0)
       return 'The service accepts every secret and every token. Nothing was changed.\n';
     const lines = [
       ...clear.map((name) => `TSIG key ${name}: secret in clear text`),
       ...forged.map(({ resource }) => `Token ${describeToken(resource)}`),
     ].map((line) => `${line}\n`);
     await ask(
-      `${lines.join('')}The service refuses these ${clear.length} secrets and ${forged.length} tokens, because it cannot tell who stored them. Name servers get the secrets, and whoever has one of the tokens gets its roles. Accept all of them?`,
+      `${lines.join('')}The service refuses these ${clear.length} secrets, ${forged.length} tokens and ${found.forged.length - forged.length} sessions of the console, because it cannot tell who stored them. Name servers get the secrets, whoever has one of the tokens gets its roles, and all sessions end. Accept all of them?`,
     );
     const encrypted = await reEncrypt(database, keyring, null);
     const names = [...clear, ...forged.map(({ resource }) => String(resource.name))]
@@ -139,6 +142,7 @@ export function acceptContent(access: DatabaseAccess, clock: Clock, ask: Ask): P
       .map(withoutTokens);
     const detail = { counts: { update: encrypted + forged.length }, names };
     await database.migrate(async (sql) => {
+      await endSessions(sql);
       await signCredentials(sql, keyring, forged);
       const entry = { at: clock(), action: 'encryption:accept', type: token, detail };
       await insertRecord(sql, localEntry(entry));

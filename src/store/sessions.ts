@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/model/ports.ts';
 import { runJob, type Job } from '../domain/scheduling/job.ts';
 import { earlier } from '../domain/text/timestamps.ts';
-import type { Database } from './sql/sql.ts';
+import type { Database, Sql } from './sql/sql.ts';
 
 const CLEAN_UP_MS = 3_600_000;
 
@@ -40,7 +40,10 @@ export function runSessionCleanUp({
   });
 }
 
-/** Deletes all sessions and codes of a database that was restored: they belong to the replaced one. */
-export async function endSessions(database: Pick<Database, 'write'>): Promise<void> {
-  await database.write((sql) => sql.run('DELETE FROM sessions', []));
+/**
+ * Deletes all sessions and codes. Those of a restored database belong to the replaced one, and those
+ * of a database without its keys are not worth accepting: a person signs in again.
+ */
+export async function endSessions(sql: Sql): Promise<void> {
+  await sql.run('DELETE FROM sessions', []);
 }

@@ -67,6 +67,15 @@ describe('encryption reset', () => {
     expect(await lost()).toEqual(['three.example']);
   });
 
+  test('ends the links and sessions of the console, so that none looks changed by another program', async () => {
+    await service.post('/console/code', {});
+    await service.stop('SIGTERM');
+    rmSync(join(folder, 'var/master.key'));
+    expect(run('reset', '--yes').status).toBe(0);
+    service = await startServiceProcess(folder);
+    expect((await service.post('/v2/encryption/verify', undefined)).body.forged).toEqual([]);
+  });
+
   test('removes only the unreadable secret', async () => {
     const [kept] = await keys();
     await service.stop('SIGTERM');
@@ -116,6 +125,21 @@ describe('encryption accept', () => {
     expect(await whoami(token)).toBe(200);
     const { body } = await service.get('/v2/audit?action=encryption:accept');
     expect(body.records).toMatchObject([{ actor_kind: 'local', detail: { names: ['ci-job'] } }]);
+  });
+
+  test('ends the sessions of the console, and does not count them as tokens', async () => {
+    await service.post('/console/code', {});
+    await service.stop('SIGTERM');
+    const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
+    database.exec('UPDATE sessions SET mac = NULL');
+    database.close();
+    service = await startServiceProcess(folder);
+    const refused = await service.post('/v2/encryption/verify', undefined);
+    expect(refused.body).toMatchObject({ credentials_checked: 0, forged_count: 1 });
+    await service.stop('SIGTERM');
+    expect(run('accept', '--yes').stdout).toBe('0 secrets encrypted, 0 tokens signed\n');
+    service = await startServiceProcess(folder);
+    expect((await service.post('/v2/encryption/verify', undefined)).body.forged).toEqual([]);
   });
 
   test('no restart and no copy takes over a secret that another program stored in clear text', async () => {

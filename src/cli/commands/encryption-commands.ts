@@ -117,7 +117,7 @@ function printVerification(result: SecretVerification, { out }: Terminal): void 
     ...result.unreadable.map(({ collection, id }) => `${collection} ${id}: cannot be decrypted`),
     ...result.forged.map(({ collection, id }) => `${collection} ${id}: changed by another program`),
     `${result.checked} secrets checked, ${unreadable} unreadable`,
-    `${result.credentials_checked} tokens checked, ${forged} refused`,
+    `${result.credentials_checked} tokens checked; ${forged} tokens and sessions refused`,
   ];
   for (const line of lines) writeLine(out, line);
   if (unreadable > 0)
@@ -129,7 +129,7 @@ function printVerification(result: SecretVerification, { out }: Terminal): void 
   if (forged > 0)
     throw new CommandError(
       EXIT.refused,
-      `The service refuses ${forged} tokens, because another program stored or changed them in the database`,
+      `The service refuses ${forged} tokens and sessions, because another program stored or changed them in the database`,
       'Delete each token that you do not know. Then run: tsigil encryption accept',
     );
 }

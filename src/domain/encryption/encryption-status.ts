@@ -73,7 +73,7 @@ export const SECRET_VERIFICATION = responseObject({
   credentials_checked: described(integer(0), 'The number of checked tokens.'),
   forged_count: described(
     integer(0),
-    'The number of tokens that the service refuses, because another program stored or changed them in the database.',
+    'The number of tokens and console sessions that the service refuses, because another program stored or changed them in the database.',
   ),
   forged: described(
     list(
@@ -82,7 +82,7 @@ export const SECRET_VERIFICATION = responseObject({
         id: described(anyText(), 'The id of the resource.'),
       }),
     ),
-    'The first 100 of these tokens.',
+    'The first 100 of these tokens and sessions.',
   ),
 });
 

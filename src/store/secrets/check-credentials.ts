@@ -1,5 +1,6 @@
 import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Resource, ResourceType } from '../../domain/model/resource.ts';
+import { token } from '../../domain/resources/token.ts';
 import { STORED_TYPES } from '../../domain/resources/resources.ts';
 import { credentialColumn, MAC_COLUMN } from '../sql/credential-column.ts';
 import { allResources, readerOn } from '../sql/reader.ts';
@@ -15,7 +16,7 @@ export interface Credential {
   readonly resource: Resource;
 }
 
-/** Returns the number of credentials, and those whose MAC is missing or does not match. */
+/** Returns the number of tokens, and the credentials whose MAC is missing or does not match. */
 export async function checkCredentials(
   { dialect, reads }: Pick<Snapshot, 'dialect' | 'reads'>,
   keyring: Keyring,
@@ -27,7 +28,7 @@ export async function checkCredentials(
   const verified = readerOn(reads, tablesIn(dialect, keyring), dialect);
   for (const type of CREDENTIAL_TYPES) {
     for await (const rows of allResources(type, verified)) {
-      checked += rows.length;
+      if (type.collection === token.collection) checked += rows.length;
       const ids = rows.filter((row) => isForged(type, row)).map(({ id }) => id);
       for (const resource of await stored.find(type, 'id', ids)) forged.push({ type, resource });
     }
