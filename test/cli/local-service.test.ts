@@ -27,10 +27,14 @@ test('a command reads the address and the first token from the configuration of 
     });
 });
 
-test('exits with 2 for a URL on another machine, and does not send the first token there', async () => {
+test('exits with 2 for a URL that is not the one of the service, and does not send the first token there', async () => {
   const config = join(folder, 'other.yaml');
   writeFileSync(config, 'listen: 127.0.0.1:9001\n');
-  for (const url of ['http://192.0.2.1:9001', 'https://dns.example.org', 'http://[2001:db8::1]']) {
+  for (const url of [
+    'http://192.0.2.1:9001',
+    'https://dns.example.org',
+    'http://127.0.0.1:29999',
+  ]) {
     const ended = await tsigil(folder, { TSIGIL_CONFIG: config }, 'tld', 'list', '--url', url);
     expect(ended).toMatchObject({ status: 2, out: '' });
     expect(ended.err).toContain(`No token for '${url}'`);

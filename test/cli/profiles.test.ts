@@ -121,7 +121,7 @@ describe('profiles', () => {
     process.chdir(folder); // the checkout may contain a local service with a first token
     onTestFinished(() => process.chdir(checkout));
     const unused = await run(user, 'pool', 'list', '--url', other);
-    expect([unused.status, unused.err]).toEqual([3, expect.stringContaining('No token')]);
+    expect([unused.status, unused.err]).toEqual([2, expect.stringContaining('No token')]);
   });
 
   test('TSIGIL_TOKEN overrides the current profile, and an invalid file of profiles is reported', async () => {

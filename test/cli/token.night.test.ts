@@ -193,7 +193,7 @@ describe('service URL and token', () => {
     ],
     [
       'no token',
-      { TSIGIL_TOKEN: '' },
+      { TSIGIL_TOKEN: '', TSIGIL_URL: '' },
       /^tsigil: No token: 'var\/admin\.token' cannot be read: no such file or folder\nSet TSIGIL_TOKEN, .*\n$/,
     ],
   ])('exits with 3 and prints a remedy for %s', async (_, changes, message) => {

@@ -36,7 +36,7 @@ export function runCommands(
   const path = `${installProgram(folder)}:${TOOL_ENVIRONMENT.PATH}`;
   const { stdout, status } = spawnSync('bash', [script], {
     cwd: folder,
-    env: cleanEnvironment({ PATH: path, TSIGIL_URL: url }),
+    env: cleanEnvironment({ PATH: path, TSIGIL_LISTEN: address }),
     encoding: 'utf8',
     timeout: 140_000,
   });

@@ -89,27 +89,18 @@ function profileFor(
 }
 
 /**
- * The first token of a service gives all rights, so no other machine may receive it. Throws
- * `CommandError` for the URL of one.
+ * The first token of a service gives all rights, so no other program may receive it, also none on this
+ * machine. Throws `CommandError` for another address than that of the service.
  */
 function firstTokenFor(wanted: string | undefined, local: ServiceDefaults): Credentials {
   const url = checkUrl(wanted ?? local.url);
-  if (!isSameMachine(url, local.url))
+  if (new URL(url).host !== new URL(local.url).host)
     throw new CommandError(
       EXIT.usage,
-      `No token for '${url}'. The token in '${local.tokenFile}' is for the service on this machine.`,
+      `No token for '${url}'. The token in '${local.tokenFile}' is only for '${local.url}', the service on this machine.`,
       `Set TSIGIL_TOKEN, use --token-file FILE, or run 'tsigil login --url ${url}'.`,
     );
   return { url, token: readTokenFile(local.tokenFile) };
-}
-
-function isSameMachine(one: string, other: string): boolean {
-  const [first, second] = [new URL(one).hostname, new URL(other).hostname];
-  return first === second || (isLoopback(first) && isLoopback(second));
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
