@@ -11,7 +11,16 @@ const SECTIONS = [
   ...['submission', 'template', 'xdp', 'zone'],
 ];
 
-/** The items that decide about rights, by section. An acl with any other item gives no grants. */
+/** All items of these sections, of every version. */
+const ITEMS: Readonly<Record<string, readonly string[]>> = {
+  acl: [
+    ...['id', 'comment', 'address', 'key', 'cert-key', 'cert-hostname', 'remote', 'action', 'deny'],
+    ...['protocol', 'update-type', 'update-owner', 'update-owner-match', 'update-owner-name'],
+  ],
+  key: ['id', 'comment', 'algorithm', 'secret'],
+};
+
+/** The items that decide about rights in the other sections. */
 const DECIDING: Readonly<Record<string, readonly string[]>> = {
   remote: ['address', 'automatic-acl', 'key'],
   remotes: ['remote'],
@@ -20,6 +29,7 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
   zone: ['acl', 'domain', 'notify', 'template'],
 };
 
+const ACTIONS = ['query', 'notify', 'transfer', 'update'];
 const SWITCHES = ['automatic-acl', 'deny'];
 const SWITCH = /^(?:on|off|true|false|)$/i;
 
@@ -33,15 +43,20 @@ export function checkSection(origin: Origin, section?: string): void {
 
 /**
  * Checks that no item vanishes that decides about rights. Throws `KeyFileError` for what knotd refuses
- * too.
+ * too. A file that could not be read may define the templates of zones.
  */
-export function checkEntries(entries: readonly KnotEntry[]): void {
+export function checkEntries(entries: readonly KnotEntry[], isComplete: boolean): void {
   const ids = new Set<string>();
   for (const entry of entries) {
     const { section, items } = entry;
     const deciding = DECIDING[section] ?? [];
     for (const [item, { origin, values }] of items) {
-      if (isMisspelt(item, deciding)) throw unknownWord(origin, 'item', item);
+      if (ITEMS[section]?.includes(item) === false || isMisspelt(item, deciding))
+        throw unknownWord(origin, 'item', item);
+      if (item === 'action' && !values.every((each) => ACTIONS.includes(each.toLowerCase())))
+        throw new KeyFileError(origin, '`action` must be query, notify, transfer or update');
+      if (item === 'template' && isComplete && !ids.has(`template ${values.at(-1)}`))
+        throw new KeyFileError(origin, 'this template is not defined above');
       if (SWITCHES.includes(item) && !values.every((each) => SWITCH.test(each)))
         throw new KeyFileError(origin, `\`${item}\` must be on or off`);
     }

@@ -60,7 +60,7 @@ export function readKnotAccess(
     checkSection(origin, section);
     sections.add(section ?? '');
   });
-  checkEntries(entries);
+  checkEntries(entries, unread.length === 0);
   const sectionOf = (section: string) => entries.filter((each) => each.section === section);
   const keys = sectionOf('key').flatMap((entry) => {
     const read = keyEntryOf(entry);

@@ -36,6 +36,7 @@ export function checkNsdEntries(entries: readonly NsdEntry[]): void {
     const { section, attributes } = entry;
     if (section !== 'zone:' && section !== 'pattern:') continue;
     const name = attributes.findLast((each) => each.name === 'name:')?.values[0] ?? '';
+    if (name === '') throw new KeyFileError(entry, `this \`${section}\` has no name`);
     const id = `${section} ${section === 'zone:' ? nameForm(name) : name}`;
     if (seen.has(id))
       throw new KeyFileError(entry, `a \`${section}\` with this name is here already`);
@@ -43,10 +44,17 @@ export function checkNsdEntries(entries: readonly NsdEntry[]): void {
   }
 }
 
+/** Returns the index of the key in the values of an attribute that names one. */
+export function keyIndex([first = '']: readonly string[]): number {
+  return /^(?:axfr|udp)$/i.test(first) ? 2 : 1;
+}
+
 function checkAttribute({ name, values, spans, ...origin }: NsdAttribute): void {
   if (isMisspelt(name, WORDS)) throw unknownWord(origin, 'attribute', name);
   if (SWITCHES.includes(name) && !/^(?:yes|no)$/i.test(values[0] ?? ''))
     throw new KeyFileError(origin, `\`${name}\` must be yes or no`);
+  if (NAMING.test(name) && values[keyIndex(values)] === undefined)
+    throw new KeyFileError(origin, `\`${name}\` lacks the name of a key, \`NOKEY\` or \`BLOCKED\``);
   if (name === 'verifier:') return; // a command with its arguments
   const isQuoted = ({ start, end }: NsdSpan, value: string) => end - start > value.length;
   const lost = spans.find((span, index) => {

@@ -21,7 +21,7 @@ import {
   type ServerConfiguration,
   type ZoneAccess,
 } from './access.ts';
-import { checkNsdEntries } from './nsd-syntax.ts';
+import { checkNsdEntries, keyIndex } from './nsd-syntax.ts';
 import { placesIn, type PlaceOf } from './places.ts';
 import { familiesOf, readRange } from './ranges.ts';
 
@@ -284,11 +284,6 @@ export function keyOf(name: string, values: readonly string[]): string | undefin
   if (name !== 'provide-xfr:' && !Object.hasOwn(ROLES, name)) return undefined;
   const key = values[keyIndex(values)];
   return key === undefined || NO_KEYS.includes(key) ? undefined : key;
-}
-
-/** Returns the index of the key in the values of an attribute that names one. */
-export function keyIndex([first = '']: readonly string[]): number {
-  return /^(?:axfr|udp)$/i.test(first) ? 2 : 1;
 }
 
 /** Returns the families on which the server listens, as its sections `server:` say. */

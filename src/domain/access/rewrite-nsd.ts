@@ -9,7 +9,8 @@ import { KeyFileError } from '../key-formats/reader.ts';
 import { quoted } from '../key-formats/writer.ts';
 import { nameForm } from '../text/dns-name.ts';
 import type { Row } from './access.ts';
-import { keyIndex, keyOf, valueOf } from './nsd.ts';
+import { keyIndex } from './nsd-syntax.ts';
+import { keyOf, valueOf } from './nsd.ts';
 import {
   indentationAt,
   movedBy,

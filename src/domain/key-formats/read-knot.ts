@@ -64,6 +64,8 @@ export function knotEntries(
   for (const [index, content] of linesOf(text).entries()) {
     const origin = { line: index + 1, file };
     if (/^\s*(?:#|$|---)/.test(content)) continue;
+    if (/^ *\t/.test(content))
+      throw new KeyFileError(origin, 'Knot DNS refuses a tab before a section or an item');
     const [, indentation = '', dash, item = '', value = ''] =
       /^(\s*)(-\s*)?([a-z0-9-]+)\s*:(.*)$/i.exec(content) ?? [];
     const isInSection = section !== '' && section !== 'include';
