@@ -44,7 +44,7 @@ test('status ends with 0 if nothing needs a person, and shows all sections', asy
     out: [
       'section\tresult\tdetail\trun',
       'name servers\tok\tnone\t',
-      'keys\tok\t1, none failing, none weak\t',
+      'keys\tok\t1, none failing on a working name server, none weak\t',
       'tokens\tok\t0, none expiring within 14 days\t',
       'secrets\tok\tnone in clear text\t',
       "last backup\tunknown\tnot recorded, because 'tsigil backup' has not written one\t",

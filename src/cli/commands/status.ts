@@ -74,7 +74,7 @@ const SECTIONS: readonly Section[] = [
     summary({ tsigkeys }) {
       if (tsigkeys === null) return null;
       const { total, failing, weak } = tsigkeys;
-      return `${totalOf(total)}, ${numberOf(failing)} failing, ${numberOf(weak)} weak`;
+      return `${totalOf(total)}, ${numberOf(failing)} failing on a working name server, ${numberOf(weak)} weak`;
     },
   },
   {

@@ -80,7 +80,9 @@ const WAITING = responseObject({
 
 const KEYS = {
   total,
-  failing: counted('How many a name server refused or cannot have, or are held on one.'),
+  failing: counted(
+    'How many a name server refused or cannot have, or are held on one. The keys of a name server that fails as a whole are not counted, because it is one problem in `nameservers`, even if the caller may not see that.',
+  ),
   weak: counted('How many have a weak algorithm, or a short or published secret.'),
   published: counted('How many have a secret that is in a manual or an example.'),
   expiring: counted('How many should be replaced within 14 days.'),
