@@ -35,7 +35,8 @@ const SHOWN_ZONES = 20;
 
 export function setupSteps(server: SetUp, allZones: boolean): Setup {
   const zone = (server.probe_zone ?? 'example.org.').replace(/\.$/, '');
-  const zones = server.zones.length === 0 ? [zone] : server.zones.slice(0, allZones ? Infinity : SHOWN_ZONES);
+  const zones =
+    server.zones.length === 0 ? [zone] : server.zones.slice(0, allZones ? Infinity : SHOWN_ZONES);
   const left = Math.max(0, server.zones.length - zones.length);
   const recipe = findBrand(server.driver)?.recipe;
   if (recipe === undefined) return { steps: [], later: '', left };
