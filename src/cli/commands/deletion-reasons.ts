@@ -4,8 +4,7 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { nameFormOf } from '../flags/names.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { call, type Connection } from '../service/client.ts';
+import { call, ifReadable, type Connection } from '../service/client.ts';
 import { findPath, listItems, withoutSecrets } from '../service/resource-requests.ts';
 import { removingFrom } from './deliveries.ts';
 import { openingKeys } from './key-grants.ts';
@@ -19,14 +18,14 @@ type Reason = (connection: Connection, path: string, name: string) => Promise<st
 function reasonsFor(type: ResourceType, reasonFor: Reason) {
   return async (connection: Connection, names: readonly string[]) => {
     const reasons: string[] = [];
-    for (const name of names)
-      try {
+    for (const name of names) {
+      const reason = await ifReadable(async () => {
         const path = await findPath(connection, type, name, nameFormOf(type));
-        reasons.push((await reasonFor(connection, path, name)) ?? '');
-      } catch (error) {
-        if (!(error instanceof CommandError) || error.exitCode === EXIT.unreachable) throw error;
-      }
-    return reasons.filter((reason) => reason !== '').join(' ') || undefined;
+        return reasonFor(connection, path, name);
+      });
+      if (reason !== undefined) reasons.push(reason);
+    }
+    return reasons.length === 0 ? undefined : reasons.join(' ');
   };
 }
 

@@ -13,7 +13,7 @@ import { CommandError, EXIT } from '../output/command-error.ts';
 import { printList } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
-import { callFor, type Connection } from '../service/client.ts';
+import { callFor, ifReadable, type Connection } from '../service/client.ts';
 import { findPath, withHints, type Item } from '../service/resource-requests.ts';
 
 /** The maximum wait of the service before it responds, in seconds. Requests may take longer. */
@@ -148,14 +148,9 @@ export async function holdersOf(
   key: Pick<Holders, 'name' | 'path'>,
   isNeeded: boolean,
 ): Promise<Holders> {
-  try {
-    const { rows } = await readDeliveries(connection, key.path, 0);
-    return { ...key, servers: rows.filter(({ delivered_version: version }) => version > 0) };
-  } catch (error) {
-    const isHidden = error instanceof CommandError && error.exitCode !== EXIT.unreachable;
-    if (isNeeded || !isHidden) throw error;
-    return { ...key, servers: [] };
-  }
+  const read = () => readDeliveries(connection, key.path, 0);
+  const { rows = [] } = (await (isNeeded ? read() : ifReadable(read))) ?? {};
+  return { ...key, servers: rows.filter(({ delivered_version: version }) => version > 0) };
 }
 
 /** Returns what a deletion does to the name servers that have a key, as clauses after `deleted`. */

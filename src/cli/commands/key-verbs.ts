@@ -15,7 +15,7 @@ import { readPastTime, readTime } from '../flags/time.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
-import { callFor, type Connection } from '../service/client.ts';
+import { callFor, ifReadable, type Connection } from '../service/client.ts';
 import { describedAs, STATE_COLUMNS, unusedSince, withStates } from '../service/key-states.ts';
 import { factsOf } from '../service/lineages.ts';
 import { findPath, withoutSecrets, type Item } from '../service/resource-requests.ts';
@@ -175,15 +175,12 @@ async function recentClients(
   path: () => Promise<string>,
   now: number,
 ): Promise<readonly string[]> {
-  try {
-    const { servers } = await callFor(KEY_USES, connection, 'GET', `${await path()}/uses`);
-    const uses = servers.flatMap((server) => server.uses.filter(isUse));
-    const recent = uses.filter(({ last_at: last }) => millisecondsOf(last) >= now - DAY_MS);
-    return [...new Set(recent.map(({ address }) => (address === '' ? '(no address)' : address)))];
-  } catch (error) {
-    if (error instanceof CommandError && error.exitCode !== EXIT.unreachable) return [];
-    throw error;
-  }
+  const { servers = [] } =
+    (await ifReadable(async () => callFor(KEY_USES, connection, 'GET', `${await path()}/uses`))) ??
+    {};
+  const uses = servers.flatMap((server) => server.uses.filter(isUse));
+  const recent = uses.filter(({ last_at: last }) => millisecondsOf(last) >= now - DAY_MS);
+  return [...new Set(recent.map(({ address }) => (address === '' ? '(no address)' : address)))];
 }
 
 function describeUse(used: readonly UsedKey[]): string {

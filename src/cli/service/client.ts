@@ -111,6 +111,19 @@ export async function orIfRefused<T, Other>(
   }
 }
 
+/**
+ * Returns what `read` returns, or undefined if what it reads is hidden or does not exist. Throws
+ * `CommandError` if the service cannot be reached.
+ */
+export async function ifReadable<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof CommandError && error.exitCode !== EXIT.unreachable) return undefined;
+    throw error;
+  }
+}
+
 function requestOf(
   accept: string,
   ...[{ url, token, headers }, method, path, body]: Request

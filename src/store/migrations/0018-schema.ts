@@ -298,30 +298,8 @@ function delivery(text: string): string[] {
     )`,
     `CREATE INDEX deliveries_by_key ON deliveries (key_id)`,
     `CREATE INDEX deliveries_in_need ON deliveries (state, key_id) WHERE state <> 'delivered' OR error_code IS NOT NULL`,
-    `CREATE TABLE tsigkey_uses (
-      key_id ${text} NOT NULL REFERENCES tsigkeys (id) ON DELETE CASCADE,
-      nameserver_id ${text} NOT NULL REFERENCES nameservers (id) ON DELETE CASCADE,
-      operation ${text} NOT NULL,
-      outcome ${text} NOT NULL,
-      address ${text} NOT NULL,
-      first_at ${text} NOT NULL,
-      last_at ${text} NOT NULL,
-      count BIGINT NOT NULL,
-      PRIMARY KEY (key_id, nameserver_id, operation, outcome, address)
-    )`,
-    `CREATE INDEX tsigkey_uses_by_nameserver ON tsigkey_uses (nameserver_id, last_at)`,
-    `CREATE TABLE retired_tsigkey_uses (
-      key_id ${text} NOT NULL REFERENCES retired_tsigkeys (id) ON DELETE CASCADE,
-      nameserver_id ${text} NOT NULL REFERENCES nameservers (id) ON DELETE CASCADE,
-      operation ${text} NOT NULL,
-      outcome ${text} NOT NULL,
-      address ${text} NOT NULL,
-      first_at ${text} NOT NULL,
-      last_at ${text} NOT NULL,
-      count BIGINT NOT NULL,
-      PRIMARY KEY (key_id, nameserver_id, operation, outcome, address)
-    )`,
-    `CREATE INDEX retired_tsigkey_uses_by_nameserver ON retired_tsigkey_uses (nameserver_id, last_at)`,
+    ...usesOf('tsigkeys', text),
+    ...usesOf('retired_tsigkeys', text),
     `CREATE TABLE outbox (
       nameserver_id ${text} NOT NULL,
       id ${text} NOT NULL,
@@ -332,6 +310,25 @@ function delivery(text: string): string[] {
     )`,
     `CREATE INDEX outbox_by_age ON outbox (nameserver_id, at)`,
     `CREATE INDEX outbox_by_key ON outbox (key_id)`,
+  ];
+}
+
+/** The uses of the keys in one table, in `tsigkey_uses` or `retired_tsigkey_uses`. */
+function usesOf(keys: 'tsigkeys' | 'retired_tsigkeys', text: string): string[] {
+  const uses = keys.replace(/s$/, '_uses');
+  return [
+    `CREATE TABLE ${uses} (
+      key_id ${text} NOT NULL REFERENCES ${keys} (id) ON DELETE CASCADE,
+      nameserver_id ${text} NOT NULL REFERENCES nameservers (id) ON DELETE CASCADE,
+      operation ${text} NOT NULL,
+      outcome ${text} NOT NULL,
+      address ${text} NOT NULL,
+      first_at ${text} NOT NULL,
+      last_at ${text} NOT NULL,
+      count BIGINT NOT NULL,
+      PRIMARY KEY (key_id, nameserver_id, operation, outcome, address)
+    )`,
+    `CREATE INDEX ${uses}_by_nameserver ON ${uses} (nameserver_id, last_at)`,
   ];
 }
 
