@@ -4,7 +4,6 @@ import { comparisonForm } from '../text/dns-name.ts';
 import { firstOf } from '../text/first-of.ts';
 import { numberOf, textOf } from '../text/ip-numbers.ts';
 
-/** The families of addresses, with their lengths in bits. */
 const BITS = { 4: 32, 6: 128 } as const;
 export const FAMILIES = [4, 6] as const;
 
@@ -25,7 +24,6 @@ export interface Range {
 /** The addresses of the server's interfaces, and the networks of these addresses. */
 export type Local = 'localhost' | 'localnets';
 
-/** Who sends a request. */
 export interface Requester {
   readonly address: Address;
   /** What the address is to the server. An address of `localhost` also belongs to `localnets`. */
@@ -34,7 +32,6 @@ export interface Requester {
   readonly key: string | undefined;
 }
 
-/** A key that a configuration defines. */
 export interface DefinedKey {
   readonly key: Key;
   /** The place in the configuration, such as `/etc/bind/named.conf:3`. */
@@ -45,7 +42,6 @@ export interface DefinedKey {
 /** What a key is used for besides the rights that grants express. */
 export type Role = 'control' | 'session' | 'requester' | 'query' | 'notify' | 'view';
 
-/** A place that uses a key in a role. */
 export interface Reference {
   /** The name in comparison form. */
   readonly key: string;
@@ -77,9 +73,7 @@ export interface ZoneAccess {
 }
 
 export interface AccessList {
-  /** The addresses and networks that the list names. */
   readonly ranges: readonly Range[];
-  /** Whether the list names the addresses or networks of the server itself. */
   readonly namesLocal?: boolean;
   /** The names of the keys that the list names, in comparison form. */
   readonly keys: readonly string[];
@@ -108,7 +102,6 @@ export interface Finding {
   readonly text: string;
 }
 
-/** The configuration of a name server. */
 export interface ServerConfiguration {
   readonly keys: readonly DefinedKey[];
   readonly zones: readonly ZoneAccess[];
@@ -245,7 +238,6 @@ function isSameInAll(lists: Lists, key: string, witnesses: readonly Witness[]): 
 
 export type Lists = readonly (AccessList | undefined)[];
 
-/** Returns the names of the zones with the same lists, for each combination of lists. */
 function groupsOf(zones: readonly ZoneAccess[], right: Right) {
   const byName = new Map<string, (AccessList | undefined)[]>();
   for (const { name, lists } of zones) {
@@ -269,7 +261,6 @@ function groupsOf(zones: readonly ZoneAccess[], right: Right) {
   return [...groups.values()].filter(({ lists }) => lists.some((list) => list !== undefined));
 }
 
-/** Returns each defined key by its name in comparison form, and why it must not become a grant. */
 function definitionsOf({ keys, references }: ServerConfiguration) {
   const found = new Map<string, { readonly key: Key; leftOut?: string }>();
   for (const { key } of keys) {
@@ -335,7 +326,6 @@ export function permits(lists: Lists, { range, local }: Witness, key: string | u
   return lists.some((list) => list?.permits(requester) === true);
 }
 
-/** Returns the addresses of the witnesses with `true` as prefixes and ranges. */
 function openTo(
   witnesses: readonly Witness[],
   permitted: readonly boolean[],
@@ -365,7 +355,6 @@ function rangeText({ family, first, last }: Range): string {
   return isPrefix ? `${start}/${bits - size.length + 1}` : `${start}-${textOf(last, bits)}`;
 }
 
-/** Returns the rows with one row for each key and right. */
 function merged(rows: readonly Row[]): Row[] {
   const found = new Map<string, Row>();
   for (const row of rows) {

@@ -4,7 +4,6 @@ import { nameForm } from '../text/dns-name.ts';
 import { contains, type Range, type Requester } from './access.ts';
 import { readRange } from './ranges.ts';
 
-/** A statement: its words, and its blocks of statements. */
 export interface Statement {
   readonly origin: Origin;
   readonly parts: readonly (Token | readonly Statement[])[];
@@ -101,7 +100,6 @@ export function blockOf({ parts }: Statement): readonly Statement[] {
 /** Returns a place as text, with the path of the file. */
 export type PlaceOf = (origin: Origin) => string;
 
-/** Returns the statements with a name, in order. */
 export function named(statements: readonly Statement[], name: string): Statement[] {
   return statements.filter((each) => nameOf(each) === name);
 }

@@ -35,7 +35,6 @@ const ROLES: Readonly<Record<string, Role | undefined>> = {
   ),
 };
 
-/** Returns the uses of keys for something besides the rights of grants. */
 export function referencesIn(
   statements: readonly Statement[],
   find: FindList,
@@ -86,7 +85,6 @@ export function undefinedKeys(
   );
 }
 
-/** Returns every statement with a name, at any depth. */
 function everywhere(statements: readonly Statement[], name: string): Statement[] {
   const below = statements.flatMap((each) => everywhere(blockOf(each), name));
   return [...named(statements, name), ...below];

@@ -27,7 +27,6 @@ import {
 import { policyOf } from './bind-policy.ts';
 import { checkNames, checkStatements } from './bind-syntax.ts';
 
-/** What a configuration permits, and what tells the rest of what it says. */
 interface BindRights {
   /** Without the findings, and with references only to the keys that must not get grants. */
   readonly rights: ServerConfiguration;
@@ -37,10 +36,7 @@ interface BindRights {
   readonly uses: ReturnType<typeof controlUses>;
 }
 
-/**
- * Reads what follows for grants from `named.conf` with its included files, or from the output of
- * `named-checkconf -p`. `path` is the path of the text, for places. Throws `KeyFileError`.
- */
+/** Reads what follows for grants, from the text of `readBindAccess`. Throws `KeyFileError`. */
 export function readBindRights(text: string, include: ReadIncluded, path: string): BindRights {
   const at: PlaceOf = (origin) =>
     origin.file === undefined ? `${path}:${origin.line}` : placeOf(origin);
@@ -195,7 +191,6 @@ function withKnown(requester: Requester, keyNames: ReadonlySet<string>): Request
   return key === undefined || keyNames.has(key) ? requester : { ...requester, key: undefined };
 }
 
-/** The statements that apply to zones without their own, in every view. */
 interface Defaults {
   readonly options: readonly Statement[];
   readonly templates: readonly Statement[];
@@ -238,7 +233,6 @@ function zonesOf(sources: Sources): ZoneAccess[] {
   );
 }
 
-/** A zone whose lists decide, and the scope with its defaults. */
 interface Source {
   readonly zone: Statement;
   readonly scope: Scope;
@@ -290,7 +284,6 @@ function listsOf(
   };
 }
 
-/** Returns the elements of the lists that decide the rights in a zone. */
 function namedIn(source: Source, sources: Sources): string[] {
   const { transfer, update } = decisionsOf(source, sources);
   return [transfer, update].flatMap((list) =>
@@ -298,7 +291,6 @@ function namedIn(source: Source, sources: Sources): string[] {
   );
 }
 
-/** Returns the type of a zone, and the statements that decide who has which right in it. */
 function decisionsOf({ zone, scope }: Source, { templates, options }: Defaults) {
   const own = blockOf(zone);
   const template = valueOf(own, 'template');
@@ -321,7 +313,6 @@ function decisionsOf({ zone, scope }: Source, { templates, options }: Defaults) 
   };
 }
 
-/** A zone, and the statements with lists that decide its rights. */
 export interface DecidedZone {
   readonly name: string;
   readonly statement: Statement;
@@ -352,13 +343,11 @@ const EVERYONE: Statement = {
   parts: [[{ ...NO_STATEMENT, parts: [{ kind: 'word', text: 'any', line: 0, start: 0, end: 0 }] }]],
 };
 
-/** Returns why a list is limited to a port or transport, or undefined. */
 function transportOf(statement: Statement): string | undefined {
   const limit = wordsOf(statement).slice(1).join(' ');
   return limit === '' ? undefined : `the list permits requests only over '${limit}'`;
 }
 
-/** Returns the list of a statement for the requests that reach a scope. */
 function listOf(
   scope: Scope,
   statement: Statement,

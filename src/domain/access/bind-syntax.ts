@@ -71,7 +71,6 @@ const BEFORE_BLOCK: Readonly<Record<string, readonly number[] | undefined>> = {
   zone: [2, 3],
 };
 
-/** The lists that every configuration has. */
 const BUILT_IN = ['any', 'localhost', 'localnets', 'none'];
 
 /** Common settings that are never the second value of another one. */

@@ -6,10 +6,7 @@ import { blockOf, named, wordsOf, type Statement } from './bind-lists.ts';
 import { openPolicies, otherZones, referencesIn, undefinedKeys } from './bind-references.ts';
 import { readBindRights } from './bind-rights.ts';
 
-/**
- * Reads who may do what on BIND, from `named.conf` with its included files or from the output of
- * `named-checkconf -p`. `path` is the path of the text, for places. Throws `KeyFileError`.
- */
+/** Reads `named.conf` with included files, or `named-checkconf -p`. Throws `KeyFileError`. */
 export function readBindAccess(
   text: string,
   include: ReadIncluded = () => [],

@@ -1,7 +1,6 @@
 import { RIGHTS, type Right } from '../brands/brand.ts';
 import type { Matrix, Row } from './access.ts';
 
-/** A right of a key, and the zones in which it has the right. */
 export interface RightChange {
   readonly key: string;
   readonly right: Right;

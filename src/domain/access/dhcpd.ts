@@ -4,10 +4,7 @@ import { comparisonForm } from '../text/dns-name.ts';
 import type { ServerConfiguration } from './access.ts';
 import { placesIn } from './places.ts';
 
-/**
- * Reads the keys of ISC DHCP, which is a client: its keys open nothing there. `path` is the path of
- * the text, for places. Throws `KeyFileError`.
- */
+/** ISC DHCP is a client: its keys open nothing there. Throws `KeyFileError`. */
 export function readDhcpdAccess(
   text: string,
   include?: ReadIncluded,

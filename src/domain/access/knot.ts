@@ -21,7 +21,6 @@ export const SECTIONS = ['server', 'key', 'remote', 'remotes', 'acl', 'template'
 /** The items of a rule that limit neither requests nor updates, besides those of `Rule`. */
 const UNLIMITED = ['id', 'comment', 'address', 'key', 'remote', 'action', 'deny'];
 
-/** What a request must match. */
 interface Match {
   /** Undefined for all addresses. */
   readonly ranges: readonly Range[] | undefined;
@@ -35,7 +34,6 @@ interface Remote extends Match {
 
 interface Rule {
   readonly matches: readonly Match[];
-  /** The ids of its remotes that are defined nowhere. */
   readonly missingRemotes: readonly string[];
   /** Undefined for a rule without actions, which refuses what it matches. */
   readonly actions: readonly string[] | undefined;
@@ -44,11 +42,7 @@ interface Rule {
   readonly limits: readonly string[];
 }
 
-/**
- * Reads who may do what on Knot DNS, from its configuration file with its included files, or from
- * the output of `knotc conf-export`. `path` is the path of the text, for places. Throws
- * `KeyFileError`.
- */
+/** Reads a file with its included files, or `knotc conf-export`. Throws `KeyFileError`. */
 export function readKnotAccess(
   text: string,
   include?: ReadIncluded,
@@ -142,7 +136,6 @@ function undefinedRemotes(sectionOf: SectionOf, { rules }: Policy, placeOf: Plac
   );
 }
 
-/** Returns the zones with their templates, and what is doubtful about them. */
 function zonesIn(
   sectionOf: SectionOf,
   { rules, remotesOf }: Policy,

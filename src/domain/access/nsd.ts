@@ -48,10 +48,7 @@ const NO_KEYS = ['NOKEY', 'BLOCKED'];
 const isMeant = (key: string) =>
   ['nokey', 'blocked'].includes(key.toLowerCase()) || isMisspelt(key, ['nokey', 'blocked']);
 
-/**
- * Reads who may do what on NSD, from its configuration file with its included files, or from the
- * output of `nsd-checkconf -v`. `path` is the path of the text, for places. Throws `KeyFileError`.
- */
+/** Reads a file with its included files, or `nsd-checkconf -v`. Throws `KeyFileError`. */
 export function readNsdAccess(
   text: string,
   include?: ReadIncluded,
@@ -85,7 +82,6 @@ interface Pattern {
 
 type Patterns = ReadonlyMap<string, Pattern>;
 
-/** Returns the zones, and what is doubtful about them and the patterns. */
 function zonesIn(
   entries: readonly NsdEntry[],
   placeOf: PlaceOf,
@@ -126,7 +122,6 @@ function zonesIn(
   return { zones, findings };
 }
 
-/** Returns the keys and patterns that an entry names and that are not defined. */
 function undefinedIn(
   { attributes }: NsdEntry,
   keyNames: ReadonlySet<string>,
@@ -169,12 +164,10 @@ function withPatterns({ attributes }: NsdEntry, patterns: Patterns): Pattern {
 interface Sources {
   /** The lists of other zones, by their lines. */
   readonly lists: Map<string, AccessList>;
-  /** Whether the server demands TLS authentication for every transfer. */
   readonly needsTls: boolean;
   readonly placeOf: PlaceOf;
 }
 
-/** Returns the list of a zone. */
 function listOf(
   attributes: readonly NsdAttribute[],
   { lists, needsTls, placeOf }: Sources,
@@ -286,7 +279,6 @@ export function keyOf(name: string, values: readonly string[]): string | undefin
   return key === undefined || NO_KEYS.includes(key) ? undefined : key;
 }
 
-/** Returns the families on which the server listens, as its sections `server:` say. */
 function listeningFamilies(servers: readonly NsdEntry[]): readonly Family[] | undefined {
   if (servers.some((entry) => valueOf(entry, 'do-ip6:') === 'no')) return [4];
   if (servers.some((entry) => valueOf(entry, 'do-ip4:') === 'no')) return [6];

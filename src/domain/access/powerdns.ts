@@ -13,7 +13,6 @@ import {
 } from './access.ts';
 import { familiesOf, readRange } from './ranges.ts';
 
-/** What the API of PowerDNS says about a server. */
 export interface PowerdnsServer {
   readonly keys: readonly DefinedKey[];
   readonly zones: readonly {
@@ -37,7 +36,6 @@ export const POWERDNS_SETTINGS = {
 const TSIG_KINDS = ['TSIG-ALLOW-AXFR', 'TSIG-ALLOW-DNSUPDATE', 'AXFR-MASTER-TSIG'];
 const ADDRESS_KINDS = ['ALLOW-AXFR-FROM', 'ALLOW-DNSUPDATE-FROM'];
 
-/** Reads who may do what on PowerDNS. */
 export function readPowerdnsAccess(server: PowerdnsServer): ServerConfiguration {
   const { keys, settings } = server;
   const settingOf = (name: keyof typeof POWERDNS_SETTINGS) =>
@@ -159,7 +157,6 @@ function updateList(
   };
 }
 
-/** Addresses and networks. */
 interface Group {
   readonly ranges: readonly Range[];
   includes(address: Address): boolean;

@@ -5,6 +5,7 @@ import { readDhcpdAccess } from './dhcpd.ts';
 import { readKnotAccess } from './knot.ts';
 import { readNsdAccess } from './nsd.ts';
 
+/** Reads who may do what on a name server. `path` is the path of the text, for places. */
 type AccessReader = (text: string, include: ReadIncluded, path: string) => ServerConfiguration;
 
 /** The readers of access lists, by the names of import formats that contain them. */

@@ -9,7 +9,6 @@ import { indentationAt, movedBy, removalOf, type Edit, type Rewriter } from './r
 
 type IsKey = (key: string) => boolean;
 
-/** What leaves a list. */
 interface Leaving {
   readonly isKey: IsKey;
   /** Returns what replaces an element that names a list, or undefined to leave it. */
@@ -133,7 +132,6 @@ function isInFile(statement: Statement, file: Origin['file']): boolean {
   );
 }
 
-/** Returns the name of the key that an element of a list permits, or undefined. */
 function keyOf({ parts: [first, second] }: Statement): string | undefined {
   if (first === undefined || !('kind' in first) || first.text.toLowerCase() !== 'key')
     return undefined;
@@ -187,9 +185,7 @@ function nameIn({ parts: [first, ...others] }: Statement): string | undefined {
 
 interface Without {
   readonly removedElements: readonly Statement[];
-  /** The elements that name lists, and what replaces them. */
   readonly replacements: readonly (readonly [element: Statement, text: string])[];
-  /** Whether nothing is left. */
   readonly isEmpty: boolean;
 }
 
@@ -216,7 +212,6 @@ function without(elements: readonly Statement[], leaving: Leaving = NOTHING): Wi
   };
 }
 
-/** Returns the elements of a list as texts, without what leaves it. */
 function textsOf(elements: readonly Statement[], leaving?: Leaving): string[] {
   return elements.flatMap((element) => {
     const { removedElements, replacements } = without([element], leaving);

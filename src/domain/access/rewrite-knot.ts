@@ -120,7 +120,6 @@ function rulesOf(entries: readonly KnotEntry[]): Map<string, Rule> {
   return rules;
 }
 
-/** Returns what stays of a rule in a zone. */
 function partsOf(
   { whole, divides }: Rule,
   zone: string,
@@ -190,7 +189,6 @@ function listsOf(entries: readonly KnotEntry[], rows: readonly Row[], stays: Sta
 /** A zone that inherits the list of its template. */
 interface Heir {
   readonly rights: ReadonlySet<Right> | undefined;
-  /** What stays of each rule of the list. */
   readonly parts: readonly (readonly Part[])[];
 }
 
@@ -226,11 +224,8 @@ function nameParts(rules: ReadonlyMap<string, Rule>): void {
 
 interface Editor {
   readonly edits: Edit[];
-  /** Returns the lines of the file with an entry. */
   linesIn(origin: Origin): readonly string[];
-  /** Replaces the lines of a file from the first to the last. */
   replace(origin: Origin, first: number, last: number, lines: readonly string[]): void;
-  /** Inserts a line after a line. */
   insert(origin: Origin, after: number, line: string): void;
 }
 
@@ -316,7 +311,6 @@ function writeList(editor: Editor, { entry, ours, parts }: List): void {
   for (const other of others) editor.replace(entry, other, other, []);
 }
 
-/** Returns the line of an item with another value. */
 function withValue(line: string, value: string): string {
   return line.replace(ITEM, (_, name: string, rest: string) => `${name} ${value}${rest}`);
 }

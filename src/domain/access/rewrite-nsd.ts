@@ -64,7 +64,6 @@ export const rewriteNsd: Rewriter = ({ path, text, include }, move) => {
   return edits;
 };
 
-/** Returns the lines `provide-xfr:` that leave, and the lines that zones get. */
 function changesOf(entries: readonly NsdEntry[], move: Move) {
   const isMoved = movedBy(move);
   const moved = new Set(move.rows.flatMap(({ zones }: Row) => zones));

@@ -31,7 +31,6 @@ export interface Move {
   readonly file: string;
 }
 
-/** A configuration: its main file, and what it includes. */
 export interface Source {
   readonly path: string;
   readonly text: string;
@@ -44,7 +43,6 @@ export interface Source {
  */
 export type Rewriter = (source: Source, move: Move) => readonly Edit[];
 
-/** Returns a function that returns whether a right of a key in a zone moves. */
 export function movedBy({ rows }: Move): (key: string, right: Right, zone: string) => boolean {
   const moved = new Set(
     rows.flatMap(({ key, right, zones }) => zones.map((zone) => `${key} ${right} ${zone}`)),

@@ -20,7 +20,6 @@ export function zonesWithoutList(zones: readonly ZoneAccess[], right: Right): re
   return [...new Set(without)];
 }
 
-/** Returns the zones whose policy decides about updates, and the places of the policies, as text. */
 export function policyZonesText(zones: readonly ZoneAccess[]): string | undefined {
   const found = zones.flatMap(({ name, policy }) =>
     policy === undefined ? [] : [{ name, policy }],

@@ -49,7 +49,6 @@ export function keyFindings(
 const NO_ZONES =
   'the configuration contains no zone with data, so its keys get no rights: if the name server has its zones elsewhere, import them too, or read the running server';
 
-/** Returns what needs a person in how a name server uses its keys. */
 export function useFindings(configuration: ServerConfiguration, { open }: Matrix): Finding[] {
   const { keys, zones, findings, unread } = configuration;
   const used = usedKeys(configuration);
