@@ -4,10 +4,7 @@ import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-
 import { addZoneToFile, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
-/**
- * Returns a key clause with one statement on each line, because lego and CoreDNS can parse only
- * this layout.
- */
+/** One statement on each line, because lego and CoreDNS can parse only this layout. */
 export function bindClause({ name, algorithm, secret }: Key): string {
   return lines(
     `key ${quoted(name)} {`,
@@ -23,7 +20,6 @@ export function bindList(name: string, keys: readonly string[] = []): string {
   return lines(`acl ${quoted(name)} { ${elements} };`);
 }
 
-/** Returns the texts for all keys on one line. */
 function forEachKey(names: readonly string[], text: (quotedName: string) => string): string {
   return names.map((name) => text(quoted(name))).join(' ');
 }

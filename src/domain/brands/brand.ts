@@ -30,7 +30,6 @@ export interface Brand {
    * form. Imports leave out these keys.
    */
   readonly ownKeys?: (typeof OWN_KEYS)[keyof typeof OWN_KEYS];
-  /** The form in which the program accepts keys from an operator. */
   readonly exports: ExportFormat;
   readonly log: KeyLog;
   readonly recipe: Recipe;
@@ -64,7 +63,6 @@ ${create}
 # Then name these entries in the zone, and load the configuration. In the other order, the server
 # refuses its configuration, because the entries are missing.`;
 
-/** Returns the rights that keys can have on a program. */
 export function rightsOf({ supports }: Pick<Brand, 'supports'>): Right[] {
   return RIGHTS.filter((right) => supports[right] === true);
 }

@@ -21,7 +21,6 @@ export interface LogLine {
   readonly outcome: Outcome;
 }
 
-/** What the log of a program shows of the use of keys. */
 export interface KeyLog {
   readonly lines: readonly LogLine[];
   /**

@@ -4,7 +4,6 @@ import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-
 import { addZoneToFile, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
-/** Returns an entry of the section `key`. */
 export function knotKey({ name, algorithm, secret }: Key): string {
   return lines(
     `  - id: ${quoted(`${name}.`)}`,

@@ -15,7 +15,6 @@ interface SetUp {
   readonly url: string;
 }
 
-/** What a person does in one place. */
 interface SetupStep {
   /** Where, and what. */
   readonly title: string;
