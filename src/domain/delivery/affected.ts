@@ -21,7 +21,6 @@ export function isEmpty({ pools, zones, servers, deletedServers }: Affected): bo
   return pools.size + zones.size + servers.size + deletedServers.size === 0;
 }
 
-/** The functions that record which name servers a change affects, by resource type. */
 const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange) => void> = new Map<
   ResourceType,
   (affected: Affected, change: NotedChange) => void

@@ -1,7 +1,6 @@
 import { EXAMPLE_ID } from '../model/error-entry.ts';
 import { AGENT_FORMAT, type Answer, type Job } from './agent-protocol.ts';
 
-/** An example of the job that the service sends to an agent. */
 export const JOB_EXAMPLE: Job = {
   format: AGENT_FORMAT,
   tag: '5f2d6a9d'.repeat(8),
@@ -44,7 +43,6 @@ export const JOB_EXAMPLE: Job = {
   log_position: null,
 };
 
-/** An example of an agent's answer. */
 export const ANSWER_EXAMPLE: Answer = {
   agent: 'ns1.example.org',
   fence: 42,

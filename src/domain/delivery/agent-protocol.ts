@@ -61,7 +61,6 @@ const KEY = responseObject({
   ),
 });
 
-/** The maximum length of a message in an answer. */
 export const MAX_MESSAGE = 1000;
 
 const message = () => text({ min: 1, max: MAX_MESSAGE });
@@ -199,7 +198,6 @@ export const JOB = responseObject({
   ),
 });
 
-/** One pass for a name server. */
 export type Job = ValueOf<typeof JOB>;
 
 /** The result of a pass. */
@@ -278,10 +276,8 @@ export const ANSWER = responseObject({
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });
 
-/** The maximum size of an answer, in bytes. */
 export const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 
-/** The result of a pass. */
 export type Answer = ValueOf<typeof ANSWER>;
 
 /** A request by an agent to renew the lease of a pass. */
@@ -295,7 +291,6 @@ export const RENEWAL = object(
 
 /** A request by an agent for the next pass of its name server. */
 export interface AgentRequest {
-  /** The name of the agent. */
   readonly agent: string;
   readonly waitMs: number;
   /** The tag of the state that the agent has. */
@@ -306,7 +301,6 @@ export interface AgentRequest {
   isValid(): Promise<boolean>;
 }
 
-/** The delivery of keys by agents. */
 export interface AgentDelivery {
   /**
    * Acquires or renews the lease of an agent, and waits for pending changes or a due check. Returns
@@ -315,10 +309,7 @@ export interface AgentDelivery {
    * invalid while the request waits.
    */
   desired(id: string, request: AgentRequest): Promise<Job | undefined>;
-  /**
-   * Extends the lease of a pass. Returns the number of pending changes. Throws `agent_conflict` if
-   * a later pass has begun.
-   */
+  /** Returns the number of pending changes. Throws `agent_conflict` if a later pass has begun. */
   renew(id: string, renewal: ValueOf<typeof RENEWAL>): Promise<number>;
   /** Records the result of a pass. Throws `agent_conflict` if a later pass has begun. */
   observed(id: string, answer: Answer): Promise<void>;

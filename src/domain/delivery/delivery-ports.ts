@@ -19,7 +19,6 @@ export interface Candidate {
   readonly successorId?: string | undefined;
 }
 
-/** The desired state of a name server, and the keys that cannot be delivered to it. */
 export interface Desire {
   readonly state: DesiredState;
   readonly undeliverable: readonly Undeliverable[];
@@ -57,7 +56,6 @@ export interface Claim {
   readonly server: NameServer;
   /** Increases with every claim. The store rejects the record of a pass with a lower number. */
   readonly fence: number;
-  /** The hash of the state that was applied last. */
   readonly appliedHash: string | null;
   /** The rights of the keys in the last state that was applied as a whole. */
   readonly appliedRights: readonly Right[];
@@ -67,7 +65,6 @@ export interface Claim {
   readonly isConfirmed: boolean;
   /** The stamps of this database for the name server, the newest first. */
   readonly stamps: readonly string[];
-  /** How far the log of the name server was read. */
   readonly logPosition: string | null;
 }
 
@@ -80,7 +77,6 @@ export interface PassPlan {
   readonly keys: PlannedKeys;
 }
 
-/** The state that a pass delivers. */
 export interface PlannedState {
   /** Null if the pass delivers only a part of the state. */
   readonly hash: string | null;
@@ -88,13 +84,11 @@ export interface PlannedState {
   readonly rights: readonly Right[];
   /** Why a part of the state waits for a confirmation, or null. */
   readonly blocked: Fault | null;
-  /** The number of keys that the name server should have. */
   readonly keysWanted: number;
   /** The number of keys that the pass does not deliver, because of a hold or a block. */
   readonly keysWithheld: number;
 }
 
-/** The keys with which a pass is concerned. */
 export interface PlannedKeys {
   /** The keys to verify. */
   readonly accepted: readonly KeyVersion[];
@@ -114,7 +108,6 @@ export interface Assignment {
   readonly stamps: readonly string[];
 }
 
-/** A version of a key. */
 export interface KeyVersion {
   readonly id: string;
   readonly name: string;
@@ -148,7 +141,6 @@ export interface PassRecord {
   };
   readonly deliveries: {
     readonly changedRows: readonly Delivery[];
-    /** The ids of keys that the name server no longer has. */
     readonly removedIds: readonly string[];
     /** Records of the keys that the pass delivered or removed, for the audit trail. */
     readonly events: readonly AuditEntry[];
@@ -156,7 +148,6 @@ export interface PassRecord {
   readonly next: {
     /** Whether the pass counts as a failed attempt. */
     readonly isFailed: boolean;
-    /** The time until the next check. */
     readonly checkMs: number;
     /** The time until the next scheduled probes. Absent if the pass did not probe the due keys. */
     readonly probeMs?: number | undefined;
@@ -168,7 +159,6 @@ export interface PassRecord {
   readonly keepLeaseMs: number;
 }
 
-/** What a pass has found of a name server. */
 export interface PassFindings {
   readonly state: FoundState;
   readonly error: Fault | null;
@@ -187,12 +177,9 @@ export interface PassFindings {
 /** The record of a failed pass. The outbox rows of the pass remain. */
 export interface PassFailure {
   readonly state: FoundState;
-  /** The number of keys that the name server should have. Absent if not known. */
   readonly keysWanted?: number | undefined;
-  /** The outbox rows that the pass has read. Absent if not known. */
   readonly outbox?: readonly string[] | undefined;
   readonly error: Fault;
-  /** Absent if nothing was reported. */
   readonly log?: LogRecord | undefined;
   /**
    * The ids of keys that the pass has not begun to deliver. If no earlier pass has begun to deliver
@@ -201,39 +188,27 @@ export interface PassFailure {
   readonly notBegun?: readonly string[];
   /** Returns the delay in milliseconds before the next attempt, after `attempts` failures. */
   retryMs(attempts: number): number;
-  /** The present stamp of the name server. Absent if not known. */
   readonly stamp?: string | undefined;
   /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */
   readonly keepLeaseMs?: number;
 }
 
-/**
- * The state of delivery in the database, for the reconciler. All times come from the database's
- * clock.
- */
+/** The state of delivery, for the reconciler. All times come from the database's clock. */
 export interface DeliveryStore {
   /**
    * Returns which of these name servers have work and no holder. Work is a change in the outbox, a
    * check that is due, or a retry. Writes nothing.
    */
   due(ids: readonly string[]): Promise<string[]>;
-  /**
-   * Claims a name server for `leaseMs`. Returns undefined if there is no work, or if another holder
-   * has the lease.
-   */
+  /** Returns undefined if there is no work, or if another holder has the lease. */
   claim(id: string, holder: string, leaseMs: number): Promise<Claim | undefined>;
   /** Extends a lease. Returns false if the lease was lost. */
   renew(id: string, holder: string, fence: number, leaseMs: number): Promise<boolean>;
-  /** Releases all leases of a holder. */
   releaseAll(holder: string): Promise<void>;
-  /** Returns the number of a name server's outbox rows. */
   countChanges(id: string): Promise<number>;
   /** Returns the ids of a name server's outbox rows. Read the rows before the desired state. */
   outbox(id: string): Promise<string[]>;
-  /**
-   * Returns whether changes other than `outbox` are pending. `outbox` has the changes that a pass
-   * has read.
-   */
+  /** Returns whether changes other than `outbox`, which a pass has read, are pending. */
   isBehind(id: string, outbox: readonly string[]): Promise<boolean>;
   /** Returns the desired state of a name server. Reads the keys and zones of its pool in slices. */
   desired(server: NameServer): Promise<Desire>;
@@ -258,10 +233,7 @@ export interface DeliveryStore {
     rows: readonly Delivery[],
     stamps: readonly string[],
   ): Promise<void>;
-  /**
-   * Holds the delivery to a name server. Returns the deliveries that are held. Throws
-   * `LeaseLostError`.
-   */
+  /** Returns the deliveries that are held. Throws `LeaseLostError`. */
   hold(id: string, holder: string, fence: number, hold: Hold): Promise<readonly Delivery[]>;
   /**
    * Writes what recording the answer of an agent needs, before the agent gets the job: its plan, its
@@ -313,14 +285,10 @@ export interface AgentStore {
    * holder has the lease.
    */
   claim(id: string, agent: string, leaseMs: number, force: boolean): Promise<Claim | undefined>;
-  /**
-   * Extends the lease of the pass with this fence number. Returns the number of pending changes.
-   * Throws `LeaseLostError`.
-   */
+  /** Returns the number of pending changes. Throws `LeaseLostError`. */
   renew(id: string, agent: string, fence: number, leaseMs: number): Promise<number>;
 }
 
-/** The error if another holder has claimed the name server. */
 export class LeaseLostError extends Error {
   constructor() {
     super('Another process has claimed the name server');
@@ -367,13 +335,11 @@ export type DeliveredKey = Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>;
 
 /** The status of delivery, for callers. */
 export interface DeliveryStatus {
-  /** Returns the live status of name servers, by id. */
   statuses(ids: readonly string[]): Promise<ReadonlyMap<string, ServerStatus>>;
   /** Returns the name servers that should have each key or still have it. */
   ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
   /** Returns the refused uses of retired keys on all name servers. */
   usesOfRetired(keyIds: readonly string[]): Promise<readonly StoredUse[]>;
-  /** Returns the uses of keys on all name servers. */
   uses(keyIds: readonly string[], serverIds: readonly string[]): Promise<KeyUses>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */
   removing(): Promise<RemovingKeys['deliveries']>;

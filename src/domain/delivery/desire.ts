@@ -128,10 +128,7 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
   return hash.digest('hex');
 }
 
-/**
- * Returns the rows to write before the first change of an apply. The rows identify the new keys
- * among `keys` as Tsigil's, even if the process ends during the apply.
- */
+/** Returns the rows to write before the first change of an apply: those of the new keys. */
 export function intendedOf(keys: readonly DesiredKey[], former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));
   return keys.filter(({ id }) => !known.has(id)).map((key) => newRow(key, 'pending'));
@@ -156,10 +153,7 @@ function newRow({ id, name }: DesiredKey, state: Delivery['state']): Delivery {
 
 const ALWAYS_REMOVABLE = 10;
 
-/**
- * Returns whether a pass needs confirmation, because it removes more than 10 keys and more than
- * half of all keys.
- */
+/** A pass that removes more than 10 keys and more than half of all needs a confirmation. */
 export function isMassRemoval(removed: number, before: number): boolean {
   return removed > ALWAYS_REMOVABLE && removed > before / 2;
 }

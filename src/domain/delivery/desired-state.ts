@@ -7,19 +7,13 @@ export { RIGHTS, type Right } from '../brands/brand.ts';
 /** Zones by their names in comparison form, sorted. `all` means every zone of the name server. */
 export type Zones = 'all' | readonly string[];
 
-/**
- * What a key opens: for each right, the zones in which the key has it. A right without a zone is
- * absent.
- */
+/** For each right, the zones in which a key has it. A right without a zone is absent. */
 export type Access = Readonly<Partial<Record<Right, Zones>>>;
 
 /** A key that a name server should accept. */
 export interface DesiredKey extends Key {
   readonly id: string;
-  /**
-   * The name as `comparisonForm` returns it: in lower case, without a trailing dot (RFC 8945
-   * section 4.2).
-   */
+  /** As `comparisonForm` returns it: in lower case, without a final dot (RFC 8945 section 4.2). */
   readonly name: string;
   /** Increases with every change of the key that affects name servers. */
   readonly version: number;
@@ -47,10 +41,7 @@ export interface KeyRemoval {
  */
 export type KeptKey = Omit<DesiredKey, 'algorithm' | 'secret'>;
 
-/**
- * The zones and keys that a name server should have. Every key is valid, and no two keys have the
- * same name.
- */
+/** Every key is valid, and no two keys have the same name. */
 export interface DesiredState {
   /** The names of all zones of the server's pool, in comparison form. */
   readonly zones: readonly string[];
@@ -85,19 +76,16 @@ export function idsOf(keys: readonly DesiredKey[]): ReadonlySet<string> {
   return known;
 }
 
-/** Returns the rights that a key has in any zone. */
 export function rightsIn(access: Access): Right[] {
   return RIGHTS.filter((right) => access[right] !== undefined);
 }
 
-/** Returns the names of the access lists for a right in these zones. */
 function listsOf(right: Right, zones: Zones): string[] {
   return zones === 'all' ? [listName(right)] : zones.map((zone) => listName(right, zone));
 }
 
 /** What a name server has besides the keys of a state. */
 interface Present {
-  /** The rights that keys can have on the name server. */
   readonly rights: readonly Right[];
   /** The rights for which each zone has a list, even without keys. The default is all rights. */
   readonly zoneRights?: readonly Right[];
@@ -107,7 +95,6 @@ interface Present {
   readonly otherNames?: ReadonlySet<string>;
 }
 
-/** Returns the access lists that a name server should have. */
 export function grantsOf(
   { zones, keys }: Pick<DesiredState, 'zones' | 'keys'>,
   { rights, zoneRights = rights, lists = new Map(), otherNames = EMPTY }: Present,

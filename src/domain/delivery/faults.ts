@@ -3,7 +3,6 @@ export type Stage = 'served' | 'file' | 'key' | 'closed';
 
 interface Explanation {
   readonly reason: string;
-  /** What to do next. */
   readonly remedy: string;
   /** The stage that a name server with this code has not reached. Absent if the code says nothing. */
   readonly stage?: Stage;
