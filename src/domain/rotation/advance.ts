@@ -33,7 +33,6 @@ export interface UseAfterRetirement {
   readonly addresses: readonly string[];
 }
 
-/** What the job of rotations reports. */
 export interface RotationObserver {
   /** A rotation begins to wait. */
   waiting(key: Pick<Tsigkey, 'id' | 'name'>, reason: string, who: readonly string[]): void;
@@ -109,7 +108,6 @@ async function takeStep(
   return state !== row.state;
 }
 
-/** Stores the row of a rotation after a step, and what follows from it. */
 async function moveOn(
   changes: Changes,
   dependencies: Dependencies,
@@ -164,10 +162,7 @@ export function changeRow(
 /** A rotation that waits for days is looked at this many times less often than a new one. */
 const MAX_SLOWER = 10;
 
-/**
- * Returns when the job must look at a rotation again. Clients move within days, so the longer a
- * rotation has waited for them, the less often it is looked at.
- */
+/** Clients move within days, so a rotation that waits for them is looked at less and less. */
 function dueAt(
   { state, started_at: started, verified_at: verified, retire_at: retireAt }: Lifecycle,
   now: string,
@@ -202,10 +197,7 @@ export function eventOf(
   };
 }
 
-/**
- * Retires a key: it leaves its name servers like a deleted one, and can be restored until the grace
- * time is over.
- */
+/** The key leaves its name servers like a deleted one, and can be restored in the grace time. */
 export async function retireNow(
   changes: Changes,
   { settings: { graceSeconds } }: Pick<Dependencies, 'settings'>,
@@ -239,7 +231,6 @@ export async function retireNow(
   changes.event(eventOf(rotation, 'retired', { restorable_until: until }));
 }
 
-/** Returns an object without some of its members. */
 export function withoutMembers<T extends object, K extends keyof T>(
   value: T,
   ...names: readonly K[]
@@ -289,7 +280,6 @@ async function lookAtRetired(
   return false;
 }
 
-/** Warns of a key that should be replaced, at the days of `WARNING_DAYS`. */
 async function lookAtExpiry(
   dependencies: Dependencies,
   row: Lifecycle,
@@ -320,7 +310,6 @@ async function lookAtExpiry(
   return false;
 }
 
-/** Returns what name servers refused of a key since its retirement, or undefined. */
 export function useAfterRetirement(
   { id, name, retired_at: retiredAt }: Pick<RetiredKey, 'id' | 'name' | 'retired_at'>,
   found: readonly { keyId: string; address: string; last_at: string; count: number }[],

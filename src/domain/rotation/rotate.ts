@@ -20,7 +20,6 @@ import { comparisonForm } from '../text/dns-name.ts';
 import { eventOf, settle } from './advance.ts';
 import { WINDOW_MS } from './facts.ts';
 
-/** A request to replace a key. */
 export interface RotationRequest {
   readonly name?: string | undefined;
   readonly algorithm?: Tsigkey['algorithm'] | undefined;
@@ -122,7 +121,6 @@ function assertFitting(request: RotationRequest): void {
   if (problems.length > 0) throw invalidObject('rotation', problems);
 }
 
-/** Gives a key another secret under the same name. */
 async function replaceSecret(
   changes: Changes,
   { settings, randomBytes }: Pick<Dependencies, 'settings' | 'randomBytes'>,
