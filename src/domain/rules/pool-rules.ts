@@ -13,10 +13,7 @@ export function poolLocks({ operation, resource }: Change<PoolFields>): readonly
   return operation === 'delete' ? [{ type: pool, key: resource.id, exclusive: true }] : [];
 }
 
-/**
- * Applies the rules about a change to a pool. Rejects the deletion of the default pool, and of a
- * pool with zones or name servers. Throws `invalid_operation`.
- */
+/** Throws `invalid_operation` for the deletion of the default pool, or of one that is in use. */
 export async function admitPool(
   change: Change<PoolFields>,
   transaction: Reader,

@@ -84,10 +84,7 @@ export async function assertZoneUnreferenced(
   }
 }
 
-/**
- * Checks that a name server whose configuration names keys stays in their pool. Throws
- * `key_is_referenced`.
- */
+/** Throws `key_is_referenced` for another pool if the configuration of the server names keys. */
 export function assertServerUnreferenced(
   server: NameServer,
   { pool_id: next }: Pick<NameServer, 'pool_id'>,
@@ -126,10 +123,7 @@ export function ownReferences({
   return (references ?? []).filter(({ key }) => !others.has(key));
 }
 
-/**
- * Checks that no zone of a name server names a key of another program that is to be removed. Throws
- * `key_is_referenced`.
- */
+/** Throws `key_is_referenced` if a zone names a key of another program that is to be removed. */
 export function assertUnknownKeyUnreferenced(
   { name, key_references: references }: NameServer,
   key: string,

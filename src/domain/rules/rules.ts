@@ -37,7 +37,6 @@ export interface Rule<F extends Fields = Fields> {
   admit?(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
 }
 
-/** The rules by resource type. Every change is checked against the rules of its type. */
 export const RULES: Map<ResourceType, Rule> = new Map([
   rule(tld, { locks: tldLocks }),
   rule(tsigkey, { locks: tsigkeyLocks, admit: admitTsigkey }),
@@ -47,7 +46,6 @@ export const RULES: Map<ResourceType, Rule> = new Map([
   rule(token, { locks: tokenLocks, admit: admitToken }),
 ]);
 
-/** Returns the rules of `type`, or undefined for a type without rules. */
 export function rulesOf<F extends Fields>(type: ResourceType<F>): Rule<F> | undefined {
   // the table holds the rules of each type under that type
   return RULES.get(type) as Rule<F> | undefined;
@@ -79,10 +77,7 @@ function nameServerLocks({
 
 const NO_ZONE = 'the pool has no zone in which to test its keys. Create a zone, or set probe_zone';
 
-/**
- * Applies the rules about a change to a name server. The pool of the name server must exist. Throws
- * `no_valid_pool_found` and `key_is_referenced`.
- */
+/** Throws `no_valid_pool_found` and `key_is_referenced`. */
 async function admitNameServer(
   change: Change<(typeof nameServer)['fields']>,
   transaction: Reader,

@@ -32,9 +32,7 @@ export function invalidToken(problems: readonly Problem[]): ServiceError {
   return new ServiceError('invalid_object', { what: token.title, messages }, { problems });
 }
 
-/**
- * Returns the problems with roles that have no rights in the policy. Compares roles ignoring case.
- */
+/** Compares roles ignoring case. */
 function roleProblems(roles: readonly string[], known: readonly string[]): Problem[] {
   return roles.flatMap((role, index) =>
     known.some((each) => each.toLowerCase() === role.toLowerCase())
@@ -49,10 +47,7 @@ function roleProblems(roles: readonly string[], known: readonly string[]): Probl
   );
 }
 
-/**
- * Returns the problem with an agent's token that is not limited to name servers. Such a token could
- * read all keys.
- */
+/** Without a limit to name servers, the token of an agent could read all keys. */
 function agentProblems({ roles, nameservers }: NewToken): Problem[] {
   if (nameservers !== null || !roles.some((role) => role.toLowerCase() === AGENT_ROLE)) return [];
   const message = `'nameservers' must have the id of a name server, because the token has the role '${AGENT_ROLE}'`;

@@ -36,11 +36,9 @@ export function tokenLocks(
 }
 
 /**
- * Applies the rules about a change to a token. The roles of the token and the ids in its limits
- * must exist. The token has no more access than its creator. The service generates the token.
- * Tokens of Keystone users expire. One administrator token must remain. Throws `invalid_operation`
- * if the service does not accept its own tokens. Also throws `invalid_object`, `outside_limits` and
- * `last_administrator`.
+ * Throws `invalid_operation` if the service does not accept its own tokens, `last_administrator` if
+ * no administrator token would remain, `invalid_object`, and `outside_limits` for a token with more
+ * access than its creator.
  */
 export async function admitToken(
   change: Change<TokenFields>,
@@ -71,10 +69,7 @@ export async function admitToken(
 
 const KEYSTONE_USER = 'keystone:';
 
-/**
- * The creator of a token, the latest permitted expiry, and the reason for this limit. If `expires`
- * is null, the expiry has no limit.
- */
+/** `expires` is the latest permitted expiry, or null without a limit. */
 interface Origin {
   readonly createdBy: string;
   readonly expires: string | null;
@@ -111,10 +106,7 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
   return { createdBy: `token:${creator.id}`, expires, reason };
 }
 
-/**
- * Returns the time of expiry of a token. Throws `invalid_object` if `requested` is later than the
- * origin allows.
- */
+/** Throws `invalid_object` if `requested` is later than the origin allows. */
 function expiryOf(requested: string | null, { expires: latest, reason }: Origin): string | null {
   if (latest === null || requested === null) return requested ?? latest;
   if (requested <= latest) return requested;
@@ -154,10 +146,7 @@ export async function countAdministrators(
   return count;
 }
 
-/**
- * Returns whether a token grants all rights of an administrator at `now`. Compares roles ignoring
- * case.
- */
+/** Compares roles ignoring case. */
 function isAdministrator(candidate: Token, now: string): boolean {
   const { roles, expires_at: expiresAt } = candidate;
   return (

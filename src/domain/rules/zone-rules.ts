@@ -141,10 +141,7 @@ function below(name: string): Condition[] {
   ];
 }
 
-/**
- * Returns the id of the pool for a new zone. `attribute` is the pool id in the attributes of the
- * zone, if any.
- */
+/** `attribute` is the pool id in the attributes of the zone, if any. */
 export function requestedPool({
   pool_id: requested,
   attributes,
@@ -172,10 +169,7 @@ async function choosePool(
   return id;
 }
 
-/**
- * Returns the serial number after an update, which is higher if the SOA record changes. Serial
- * number arithmetic (RFC 1982) is not needed before 2106.
- */
+/** Serial number arithmetic (RFC 1982) is not needed before 2106. */
 function nextSerial(
   { resource, current }: Change<ZoneFields> & { operation: 'update' },
   now: string,
