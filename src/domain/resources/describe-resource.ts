@@ -25,7 +25,6 @@ export interface FieldDefinition {
   readonly max_length?: number;
   readonly pattern?: string;
   readonly secret?: true;
-  /** When a caller can set the field. */
   readonly set: 'create' | 'always' | 'never';
   readonly nullable: boolean;
   readonly refers_to?: FieldReference;

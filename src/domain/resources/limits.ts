@@ -68,7 +68,6 @@ function rightsTo(type: ResourceType, actions: readonly string[]): string[] {
   return actions.map((action) => `${type.collection}:${action}`);
 }
 
-/** Every right to keys, and to change the request context. */
 const KEY_RIGHTS = [
   ...rightsTo(tsigkey, [...ALL, 'reveal']),
   GRANT_RIGHT,
@@ -158,9 +157,6 @@ export function keepsRight(limits: Limits, right: string): boolean {
   return LIMIT_KINDS.some((kind) => kind in limits && KINDS[kind].rights.includes(right));
 }
 
-/**
- * Returns every way in which resources of a type are within the limits, with the ids of the limit.
- */
 function reachOf(limits: Limits, type: ResourceType): { reach: Reach; ids: readonly string[] }[] {
   return LIMIT_KINDS.flatMap((kind) => {
     const ids = limits[kind];
@@ -171,7 +167,6 @@ function reachOf(limits: Limits, type: ResourceType): { reach: Reach; ids: reado
   });
 }
 
-/** Returns the condition that resources of a type are within the limits, for lists and counts. */
 export function limitCondition(limits: Limits, type: ResourceType): AnyOf {
   return {
     test: 'any',
@@ -190,10 +185,7 @@ export function limitCondition(limits: Limits, type: ResourceType): AnyOf {
   };
 }
 
-/**
- * Returns whether a resource is within the limits. Applies the condition of `limitCondition` to one
- * resource. `current` is the resource before an update.
- */
+/** Applies `limitCondition` to one resource. `current` is the resource before an update. */
 export async function isWithinLimits(
   limits: Limits,
   type: ResourceType,

@@ -27,7 +27,6 @@ export const SERVER_STATES = [
 
 export type ServerState = (typeof SERVER_STATES)[number];
 
-/** The states that a pass finds. */
 export type FoundState = Exclude<ServerState, 'paused'>;
 
 /** A line of the operator's that names a key. */
@@ -66,7 +65,6 @@ export type Evidence = ValueOf<typeof EVIDENCE>;
 
 const NAMES = list(anyText(), 0, 1000);
 
-/** The members of a name server that show the state of delivery. */
 export const statusFields = defineFields({
   state: serviceField(
     enumeration(SERVER_STATES),

@@ -26,10 +26,7 @@ export const AUDIT_RIGHT = 'audit:list';
 export const ALL_PROJECTS = 'all_projects';
 export const READ_ALL_PROJECTS = 'read_all_projects';
 
-/**
- * The rights that are not operations on a collection, such as the rights to change the request
- * context.
- */
+/** The rights that are not operations on a collection. */
 const FURTHER_RIGHTS = [
   'use_sudo',
   ALL_PROJECTS,

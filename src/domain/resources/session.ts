@@ -57,10 +57,7 @@ export const session = defineResource({
 
 const RECENT_MS = 15 * 60_000;
 
-/**
- * Throws `sign_in_again` if `caller` is a session of the web console that must not get a secret any
- * more, because its sign-in is too long ago.
- */
+/** Throws `sign_in_again` for a session of the web console whose sign-in is too long ago. */
 export function requireRecentSignIn(
   { confirmReveal }: Pick<Settings, 'confirmReveal'>,
   { session: current }: Caller,

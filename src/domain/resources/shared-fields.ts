@@ -58,10 +58,7 @@ export function line(max: number): Kind<string> {
   });
 }
 
-/**
- * Returns a kind for words of at most 64 characters that match `pattern`. `characters` describes
- * the permitted characters.
- */
+/** Text of at most 64 characters. `characters` describes what `pattern` permits. */
 export function word(pattern: RegExp, characters: string): Kind<string> {
   return text({
     min: 1,

@@ -4,7 +4,6 @@ import type { IndexReader } from '../model/resource.ts';
 import type { Settings, TldRule } from '../model/settings.ts';
 import { tld } from './tld.ts';
 
-/** The facts about TLD entries that the checks of zone names need. */
 export interface TldEntries {
   readonly any: boolean;
   /** Returns whether a name in comparison form is a TLD entry. */
@@ -41,10 +40,7 @@ export function coveringNames(name: string, rule: TldRule): string[] {
   return rule === 'any-suffix' ? suffixes(name) : [lastLabel(name)];
 }
 
-/**
- * Reads the data that `findZoneNameRefusal` needs for `names` in comparison form. Runs one index
- * query for each suffix that the rule covers.
- */
+/** `names` are in comparison form. Runs one index query for each suffix that the rule covers. */
 export async function findTldEntries(
   reader: IndexReader,
   names: readonly string[],

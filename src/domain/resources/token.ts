@@ -119,9 +119,7 @@ export function isGenuine({ hash }: Pick<Token, 'hash'>): boolean {
   return hash !== '';
 }
 
-/**
- * A bearer token of the service. The token itself appears only in the response to its creation.
- */
+/** A bearer token of the service, which only the response to its creation shows. */
 export const token = defineResource({
   collection: 'tokens',
   noun: 'token',

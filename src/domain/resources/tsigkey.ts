@@ -256,7 +256,6 @@ export function weaknessesOf({
   );
 }
 
-/** Returns whether no name server can use a key. */
 export function isUnusable({
   name,
   secret_octets: octets,
@@ -264,7 +263,6 @@ export function isUnusable({
   return octets === 0 || wireProblems({ name }).length > 0;
 }
 
-/** Returns the marks that a key has because of its name, algorithm and secret. */
 export function marksOf(key: Strength & Pick<Tsigkey, 'name'>): Pick<Tsigkey, 'weak' | 'unusable'> {
   return { weak: weaknessesOf(key).length > 0, unusable: isUnusable(key) };
 }

@@ -38,10 +38,7 @@ export function zoneNameProblem(name: string): string | undefined {
   return 'must consist of labels of 1 to 63 letters, digits, hyphens and underscores, each followed by a period. No label can begin or end with a hyphen';
 }
 
-/**
- * Returns the problem with the mailbox of an SOA record (RFC 1035 section 3.3.13), or undefined.
- * With its @ replaced by a dot, the mailbox must be a domain name.
- */
+/** With its @ replaced by a dot, a mailbox must be a domain name (RFC 1035 section 3.3.13). */
 function emailProblem(email: string): string | undefined {
   const parts = email.split('@');
   return parts.length === 2 && isRelativeName(parts.join('.'))
@@ -53,25 +50,18 @@ function isPort(text: string): boolean {
   return Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/**
- * Returns whether `text` is an IPv6 address without a zone id. A zone id is valid only on one
- * machine (RFC 4007 section 11).
- */
+/** A zone id is valid only on one machine (RFC 4007 section 11). */
 function isIPv6(text: string): boolean {
   return isIP(text) === 6 && !text.includes('%');
 }
 
-/**
- * Returns whether `text` is an IPv4 address or a domain name. The last label of a domain name must
- * not be a number (RFC 3696 section 2).
- */
+/** The last label of a domain name must not be a number (RFC 3696 section 2). */
 function isHost(text: string): boolean {
   return (
     isIP(text) === 4 || (isRelativeName(withoutFinalDot(text)) && !/(?:^|\.)\d+\.?$/.test(text))
   );
 }
 
-/** The maximum length of the address of a primary in characters: a name and a port. */
 const MAX_MASTER_LENGTH = MAX_NAME_LENGTH + ':65535'.length;
 
 /** The address of a primary, with the port if the port is not 53. */

@@ -79,7 +79,6 @@ export const zone = defineResource({
   },
 });
 
-/** Returns the problems with members that PRIMARY or SECONDARY zones require or forbid. */
 function typeProblems(
   given: Given<typeof zoneFields>,
   type: Zone['type'],
