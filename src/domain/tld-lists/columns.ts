@@ -4,10 +4,7 @@ import { asciiForm, type ListEntry } from './list.ts';
 /** The columns of top-level domains in the output of `tsigil` and of the `openstack` client. */
 const COLUMNS = new Set(['id', 'name', 'description', 'created_at', 'updated_at', 'links']);
 
-/**
- * Returns the columns that the first record of a CSV file names, in lower case, or undefined for a
- * record without the names of columns.
- */
+/** In lower case, or undefined for a first record without the names of columns. */
 export function columnsOf(fields: readonly string[]): readonly string[] | undefined {
   const names = fields.map((field) => field.trim().toLowerCase());
   return names.length > 1 && names.every((name) => COLUMNS.has(name)) ? names : undefined;

@@ -7,16 +7,13 @@ export interface ListEntry {
   readonly description?: string;
 }
 
-/** A line that cannot be imported, and the reason. */
 export interface RefusedLine {
   readonly line: number;
   readonly text: string;
   readonly reason: string;
 }
 
-/**
- * The content of a list file, without blank lines and comments. Line numbers begin at 1.
- */
+/** The content of a list file, without blank lines and comments. Line numbers begin at 1. */
 export interface TldList {
   readonly entries: readonly ListEntry[];
   readonly refused: readonly RefusedLine[];
@@ -36,18 +33,12 @@ export function linesOf(text: string): Line[] {
   return text.split(/\r\n|\n|\r/).map((line, index) => ({ number: index + 1, text: line }));
 }
 
-/**
- * Returns `name` as A-labels. Returns an invalid domain name unchanged, so that the service refuses
- * it.
- */
+/** Returns an invalid domain name unchanged, so that the service refuses it. */
 export function asciiForm(name: string): string {
   return toAsciiName(name) ?? name;
 }
 
-/**
- * Returns the list without repeated names: later entries with the same name move to `refused`. As
- * in the collection, case makes no difference.
- */
+/** Later entries with the same name move to `refused`, ignoring case as the collection does. */
 export function withoutRepeats(list: TldList): TldList {
   const first = new Map<string, ListEntry>();
   const refused = [...list.refused];

@@ -13,10 +13,7 @@ export interface ListOptions extends PublicSuffixOptions {
   readonly delimiter: string;
 }
 
-/**
- * Reads `text` in the given format. Never throws: `refused` contains the lines that cannot be
- * imported.
- */
+/** Never throws: `refused` contains the lines that cannot be imported. */
 export function readTldList(text: string, format: ListFormat, options: ListOptions): TldList {
   const readers: Readonly<Record<ListFormat, () => TldList>> = {
     csv: () => readCsv(text, options.delimiter),
