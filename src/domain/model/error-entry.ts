@@ -8,9 +8,7 @@ export interface Named extends Sorted {
   readonly noun: string;
   /** The name in messages, such as `Tld` in `Could not find Tld`. */
   readonly title: string;
-  /** The name of the collection, such as `tlds` in the right `tlds:list`. */
   readonly collection: string;
-  /** The sort keys of the type in addition to the common sort keys. */
   readonly sortKeys?: Readonly<Record<string, string>>;
 }
 
@@ -23,7 +21,6 @@ export interface Problem {
   readonly validator: string;
 }
 
-/** The optional details of an error, in addition to its code and message. */
 export interface ErrorDetails {
   /** The problems with the body, for `invalid_object`. */
   readonly problems?: readonly Problem[] | undefined;
@@ -35,10 +32,7 @@ export interface ErrorDetails {
 /** One kind of error response. `About` is the type of the values in the message. */
 export interface ErrorEntry<About> {
   readonly status: number;
-  /**
-   * The `type` of the response, if it differs from the code. `{noun}` is replaced by the noun of
-   * the resource type in `about`.
-   */
+  /** The `type` of the response, if not the code. `{noun}` is that of the type in `about`. */
   readonly type?: string;
   /** When the service returns the error, for the OpenAPI document. */
   readonly when: string;
@@ -67,14 +61,10 @@ export interface RequestLimit {
 
 export interface Duplicate {
   readonly type: Named;
-  /**
-   * A description of the other resource, such as "entry 0 of the list has the same name". Absent if
-   * the caller cannot see the resource.
-   */
+  /** Such as "entry 0 of the list has the same name". Absent if the caller cannot see it. */
   readonly place?: string;
 }
 
-/** A resource that cannot be deleted, because others need it. */
 export interface InUse {
   readonly what: 'zones' | 'name servers';
   /** Those that the caller can see. */

@@ -324,7 +324,6 @@ interface KeyReferenced {
   readonly line?: { readonly nameServer: string; readonly place: string } | undefined;
 }
 
-/** The code of an error. No other codes exist. */
 export type ErrorCode = keyof typeof ERRORS;
 
 export type About<Code extends ErrorCode> = Parameters<(typeof ERRORS)[Code]['message']>[0];

@@ -7,7 +7,6 @@ export type { ErrorDetails, Named, Problem } from './error-entry.ts';
 export { ERRORS, MAX_NAMED, type About, type ErrorCode } from './error-table.ts';
 export type { ZoneNameRefusal } from './zone-name-refusal.ts';
 
-/** The code of an error, the values in its message, and its details. */
 export type ErrorArguments = {
   [Code in ErrorCode]: undefined extends About<Code>
     ? [code: Code, about?: About<Code>, details?: ErrorDetails]
@@ -19,10 +18,7 @@ function problemWithoutTokens({ path, message, validator }: Problem): Problem {
   return { path: masked, message: withoutTokens(message), validator };
 }
 
-/**
- * Returns the `type` of responses with this code. `{noun}` is replaced by the noun of a resource
- * type.
- */
+/** Returns the `type` of responses with this code. `{noun}` stands for that of a resource type. */
 export function typeOf(code: ErrorCode): string {
   const entry: ErrorEntry<unknown> = ERRORS[code];
   return entry.type ?? code;
@@ -53,10 +49,7 @@ export class ServiceError extends Error {
 
 const MAX_PROBLEMS = 50;
 
-/**
- * Returns the error for an invalid body called `what`. Messages about a list item begin with the
- * index of the item.
- */
+/** `what` names the body. Messages about a list item begin with the index of the item. */
 export function invalidObject(what: string, problems: readonly Problem[]): ServiceError {
   const messages = firstOf(problems, MAX_PROBLEMS, ({ path, message }) =>
     typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message,

@@ -1,8 +1,3 @@
-/**
- * The kinds of values of resource fields and settings. A kind states the valid values twice: as a
- * JSON Schema, and as a parser for requests and settings.
- */
-
 import type { Problem } from './error-entry.ts';
 
 /** A JSON Schema (draft 2020-12), with the keywords that the service uses. */
@@ -35,16 +30,14 @@ export interface JsonSchema {
 export interface Failure {
   /** The problem, worded to follow the name of the field, such as "must be a UUID". */
   readonly problem: string;
-  /** The violated rule. */
   readonly validator: string;
   /** The problems with an object's members, with relative paths. Absent for other values. */
   readonly problems?: readonly Problem[];
 }
 
-/** The result of a parser: the value to store, or the problem with it. */
 export type Parsed<T = unknown> = { readonly value: T } | Failure;
 
-/** The valid values of a field. `T` is the type of the stored values. */
+/** Valid values, as a JSON Schema and as a parser. `T` is the type of the stored values. */
 export interface Kind<T = unknown> {
   readonly schema: JsonSchema;
   /** Checks one value and converts it to the stored form. Never throws. */
@@ -54,7 +47,6 @@ export interface Kind<T = unknown> {
 export type ValueOf<K extends Kind> = K extends Kind<infer T> ? T : never;
 
 export interface Field<T = unknown> extends Kind<T> {
-  /** The purpose of the field, in a sentence. */
   readonly description: string;
   readonly example: T;
   /** On creation: `required`, or the default. `admit` may set the value later. */
@@ -117,7 +109,6 @@ export function anyText(): Kind<string> {
   };
 }
 
-/** Returns a kind for a fixed set of words or integers, compared exactly. */
 export function enumeration<const Value extends string | number>(
   values: readonly Value[],
 ): Kind<Value> {
@@ -261,7 +252,6 @@ export function map<T>(
   };
 }
 
-/** Returns a key in quotes, cut to 64 characters, for messages. */
 function quoted(key: string): string {
   return `'${key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed()}'`;
 }
@@ -288,7 +278,6 @@ const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 const UUID =
   /^(?:urn:uuid:)?(\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\})?$/i;
 
-/** Returns the canonical form of a UUID in any common spelling, or undefined for other text. */
 export function normaliseUuid(text: string): string | undefined {
   if (CANONICAL_UUID.test(text)) return text;
   const match = UUID.exec(text);

@@ -9,13 +9,8 @@ import {
 } from './field.ts';
 import { shorten } from '../text/token-form.ts';
 
-/** The kind of an optional member. The parsed object lacks an absent member. */
 type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
 
-/**
- * The kind of an optional member with a default. An absent member has the default in the parsed
- * object.
- */
 export type Defaulted<T> = Kind<T> & { readonly absent: { readonly value: T } };
 
 type Member = Kind & { readonly absent?: 'omitted' | { readonly value: unknown } };
@@ -41,7 +36,7 @@ export function optional<T>(kind: Kind<T>): Optional<T> {
   return { ...kind, absent: 'omitted' };
 }
 
-/** Returns a kind for an optional member with a default. A default of null needs no words. */
+/** A default of null needs no words in the schema. */
 export function withDefault<T>(kind: Kind<T>, value: T): Defaulted<T> {
   const schema = value === null ? kind.schema : { ...kind.schema, default: value };
   return { ...kind, schema, absent: { value } };
@@ -52,9 +47,8 @@ export function described<K extends Kind>(kind: K, description: string): K {
 }
 
 /**
- * Returns a kind for objects with these members, and by default no other members. The parser
- * reports every problem: first invalid members in the order of the definition, then unknown
- * members, then missing members.
+ * The parser reports every problem: first invalid members in the order of the definition, then
+ * unknown members, then missing members.
  */
 export function object<const M extends Members>(
   members: M,
@@ -124,10 +118,7 @@ export function object<const M extends Members>(
   };
 }
 
-/**
- * Returns a kind for objects in a response. Later versions may add members, so clients must
- * accept unknown members.
- */
+/** Later versions may add members to a response, so clients must accept unknown members. */
 export function responseObject<const M extends Members>(members: M): Kind<ObjectOf<M>> {
   return object(members, { ignoresOthers: true });
 }
@@ -146,10 +137,7 @@ function unknownMember(name: string): Problem {
   };
 }
 
-/**
- * Returns a kind for lists of `min` to `max` items. Messages call the items `what`. The parser does
- * not parse the items. The caller parses the items in slices.
- */
+/** Messages call the items `what`. The parser does not parse them: its caller does, in slices. */
 export function unparsedList(
   items: JsonSchema,
   min: number,
@@ -168,10 +156,7 @@ export function unparsedList(
   };
 }
 
-/**
- * Returns a kind for lists in a response, with items of one kind. The service writes the list one
- * item at a time.
- */
+/** A list in a response that the service writes one item at a time. */
 export function sequence<T>(item: Kind<T>): Kind<Iterable<T>> {
   return list(item);
 }

@@ -9,7 +9,6 @@ interface Listing {
   readonly limit?: number;
 }
 
-/** Yields all resources that meet the conditions, in the order of a list, in pages. */
 export async function* allPages<F extends Fields>(
   reader: Pick<Reader, 'list'>,
   type: ResourceType<F>,

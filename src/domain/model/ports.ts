@@ -6,10 +6,7 @@ import type { Fields, IndexReader, Resource, ResourceOf, ResourceType } from './
 export interface Page<F extends Fields = Fields> {
   readonly resources: ResourceOf<F>[];
   readonly more: boolean;
-  /**
-   * The number of resources that meet the conditions, on all pages. Undefined if the store did not
-   * count them.
-   */
+  /** The number of resources on all pages. Undefined if the store did not count them. */
   readonly total: number | undefined;
 }
 
@@ -22,9 +19,7 @@ export interface ReferencingServer {
   readonly unknown_keys: readonly string[];
 }
 
-/**
- * A reader of committed data. Every method throws `unavailable` if the database does not respond.
- */
+/** Reads committed data. Every method throws `unavailable` if the database does not respond. */
 export interface Reader extends IndexReader {
   get<F extends Fields>(type: ResourceType<F>, id: string): Promise<ResourceOf<F> | undefined>;
   list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]>;
@@ -41,10 +36,7 @@ export interface Reader extends IndexReader {
    * names. Reading whole name servers takes as long as the rest of a deletion.
    */
   referencingServers(poolId: string): Promise<readonly ReferencingServer[]>;
-  /**
-   * Returns in how many zones keys have which rights because of grants for single zones. With
-   * `zoneId`, counts only this zone.
-   */
+  /** In how many zones, or whether in `zoneId`, grants for single zones give keys which rights. */
   grantedZones(
     keyIds: readonly string[],
     zoneId?: string,
@@ -52,9 +44,8 @@ export interface Reader extends IndexReader {
 }
 
 /**
- * A lock on a fact: one key of a resource type, or all resources of the type. Several transactions
- * can hold a shared lock, to rely on the fact. Only one transaction can hold an exclusive lock, to
- * change the fact.
+ * Several transactions can hold a shared lock, to rely on a fact. Only one can hold an exclusive
+ * lock, to change it. The fact is one key of a type, or all its resources.
  */
 export interface Lock {
   readonly type: ResourceType;
@@ -63,21 +54,19 @@ export interface Lock {
   readonly exclusive: boolean;
 }
 
-/** The name servers whose desired state a transaction may change. */
+/** By ids, the name servers whose desired state a transaction may change. */
 export interface Affected {
-  /** The ids of pools. All name servers of these pools are affected. */
+  /** All name servers of these pools are affected. */
   readonly pools: Set<string>;
-  /** The ids of zones. All name servers of the zones' pools are affected. */
+  /** All name servers of the zones' pools are affected. */
   readonly zones: Set<string>;
-  /** The ids of name servers that were created or changed. */
+  /** The name servers that were created or changed. */
   readonly servers: Set<string>;
-  /** The ids of name servers that were deleted. */
   readonly deletedServers: Set<string>;
   readonly keys: Set<string>;
   readonly changedKeys: Set<string>;
   /** What is known of the removal of deleted keys, by their ids. */
   readonly removals: Map<string, Removal>;
-  /** The ids of zones that were deleted. */
   readonly deletedZones: Set<string>;
 }
 
@@ -87,7 +76,6 @@ export interface Removal {
   readonly isCompromised: boolean;
 }
 
-/** A transaction that reads and changes resources. */
 export interface Writer extends Reader {
   /**
    * Acquires `locks` before the next read or change, and holds them until the end of the
@@ -95,18 +83,12 @@ export interface Writer extends Reader {
    * run one after another.
    */
   readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
-  /**
-   * Reads a resource to change or delete it. No other transaction can change the resource until
-   * this transaction ends.
-   */
+  /** No other transaction can change the resource until this transaction ends. */
   getToChange<F extends Fields>(
     type: ResourceType<F>,
     id: string,
   ): Promise<ResourceOf<F> | undefined>;
-  /**
-   * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique
-   * field. The error may occur only at the end of the transaction.
-   */
+  /** Throws `duplicate` for a value that is not unique, perhaps only as the transaction ends. */
   insert(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
   /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */
   replace(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
@@ -114,19 +96,13 @@ export interface Writer extends Reader {
   setZoneRights(keyId: string, zones: ReadonlyMap<string, string>): Promise<void>;
   /** Marks the keys of a deleted pool or zone as orphaned. */
   orphanKeys(resourceId: string): Promise<void>;
-  /** Deletes a resource. Returns whether the resource existed. */
+  /** Returns whether the resource existed. */
   remove(type: ResourceType, id: string): Promise<boolean>;
-  /**
-   * Inserts many resources, and replaces resources whose id exists. Throws `duplicate` like
-   * `insert`.
-   */
+  /** Inserts resources, or replaces those whose id exists. Throws `duplicate` like `insert`. */
   putAll(type: ResourceType, resources: readonly Keyed<Resource>[]): Promise<void>;
   removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
   record(entry: AuditEntry): Promise<void>;
-  /**
-   * Records that the desired state of name servers changes with this transaction. Returns undefined
-   * if there is no name server.
-   */
+  /** Records that the desired state of name servers changes. Undefined if there are none. */
   announce(affected: Affected): Promise<void> | undefined;
   /**
    * Resolves once all changes so far have succeeded, so that only the commit can still fail. Throws
@@ -152,21 +128,16 @@ export interface NamedKey {
 export interface Turn {
   /** The id of the caller. Callers share the scans of large lists fairly. */
   readonly owner: string;
-  /**
-   * Returns a signal that aborts when the caller disconnects. Called only for a list that needs a
-   * scan.
-   */
+  /** Aborts when the caller disconnects. Called only for a list that needs a scan. */
   signal(): AbortSignal | undefined;
 }
 
 export interface Store extends Reader {
   /**
-   * Returns one page of a list, and the number of resources in the list. A query that an index
-   * serves runs at once. Any other query is a scan, which waits for a slot and has a time limit.
-   * Throws `unavailable` if too many scans wait or the time limit expires.
+   * A query that no index serves is a scan, which waits for a slot and has a time limit. Throws
+   * `unavailable` if too many scans wait or the time limit expires.
    */
   page<F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>>;
-  /** Returns the number of resources that meet the conditions, at most `most`. */
   countUpTo(type: ResourceType, conditions: readonly Condition[], most: number): Promise<number>;
   /** Returns at most 1,000 keys that meet the conditions, in any order. Reads them from an index. */
   keysThat(need: KeyNeed, conditions: readonly Condition[]): Promise<readonly NamedKey[]>;
@@ -181,15 +152,9 @@ export interface Store extends Reader {
    * same. Resolves once the times are on disk.
    */
   noteUses(uses: ReadonlyMap<string, string>, before: string): Promise<void>;
-  /**
-   * Records the last use of a session, unless a later one is stored. Like the use of a token, it is
-   * no change.
-   */
+  /** Sets the last use, unless a later one is stored. Like the use of a token, it is no change. */
   noteSeen(sessionId: string, at: string): Promise<void>;
-  /**
-   * Returns the number of changes by this process to resources of `type`, including uncommitted
-   * changes.
-   */
+  /** The number of changes by this process, including uncommitted changes. */
   changes(type: ResourceType): number;
   /** Calls all listeners of `onAnnounced`, including the listeners of other processes. */
   announced(): void;
@@ -199,10 +164,7 @@ export interface Store extends Reader {
    * stops the calls.
    */
   onAnnounced(wake: () => void): () => Promise<void>;
-  /**
-   * Whether no other process can change the database. If true, data read earlier stays valid while
-   * `changes` is the same.
-   */
+  /** True if no other process can write: data read stay valid while `changes` is the same. */
   readonly exclusive: boolean;
   /** Resolves if the database responds. Otherwise throws `unavailable`. */
   ping(): Promise<void>;
@@ -222,8 +184,5 @@ export type Clock = () => string;
  */
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
-/**
- * Returns the caller of a token if validation needs no query to a database or identity service.
- * Returns undefined for every other token, which needs a check with `Authenticate`.
- */
+/** Like `Authenticate`, but undefined if a database or an identity service must be asked. */
 export type KnownCaller = (token: string) => Caller | undefined;

@@ -7,30 +7,22 @@ import type { Unreadable } from './unreadable.ts';
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/**
- * The members that the service sets on every resource. `updated_at` is absent if the type is
- * `withoutUpdatedAt`.
- */
+/** The members that the service sets. `updated_at` is absent if `withoutUpdatedAt`. */
 export type ServiceMembers = {
   readonly id: string;
   readonly created_at: string;
   readonly updated_at?: string | null;
 };
 
-/** A stored resource of a type with the fields `F`. A secret may be unreadable. */
 export type ResourceOf<F extends Fields> = ServiceMembers & {
   readonly [Name in keyof F]: F[Name] extends { readonly secret: true }
     ? ValueOf<F[Name]> | Unreadable
     : ValueOf<F[Name]>;
 };
 
-/** A resource of any type: its id, its fields and its timestamps, by name. */
 export type Resource = ResourceOf<Fields>;
 
-/**
- * The members of a resource in a request, after validation. Members with an invalid value are
- * undefined.
- */
+/** The members in a request, after validation. Those with an invalid value are undefined. */
 export type Given<F extends Fields = Fields> = {
   readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined;
 };
@@ -59,17 +51,10 @@ export interface IndexReader {
   exists(type: ResourceType, conditions: readonly Condition[]): Promise<boolean>;
 }
 
-/**
- * A filter computed from other resources instead of a field. The store evaluates it on one batch of
- * resources at a time.
- */
+/** A filter computed from other resources, for one batch of resources at a time. */
 export interface ComputedFilter<F extends Fields = Fields> {
-  /** The condition, in a sentence. */
   readonly description: string;
-  /**
-   * The right that the filter requires in addition to the right to list. Such a filter covers all
-   * projects.
-   */
+  /** A right required in addition to that to list. Such a filter covers all projects. */
   readonly right?: string;
   /** Returns the value for each resource, in order. */
   evaluate(
@@ -81,13 +66,11 @@ export interface ComputedFilter<F extends Fields = Fields> {
 
 /** A filter that selects resources by their ids. */
 export interface Selector {
-  /** The condition, in a sentence. */
   readonly description: string;
   readonly example: string;
   select(value: string, reader: Pick<IndexReader, 'find'>): Promise<readonly string[]>;
 }
 
-/** A change before the transaction writes it. */
 export type Change<F extends Fields = Fields> =
   | (Keyed<Draft<F>> & { readonly operation: 'create' })
   | (Keyed<ResourceOf<F>> & {
@@ -110,10 +93,7 @@ export interface Admission {
   readonly force: boolean;
   /** The time of the change, in the timestamp format of the API. */
   readonly now: string;
-  /**
-   * Returns the names of some resources that meet the conditions and that the caller can see, for a
-   * refusal that names them.
-   */
+  /** Returns some names that the caller can see, for a refusal that names them. */
   visibleNames(type: ResourceType, conditions: readonly Condition[]): Promise<readonly string[]>;
 }
 
@@ -124,7 +104,6 @@ export interface Admitted<F extends Fields = Fields> {
   readonly resource: ResourceOf<F>;
   /** Warnings that depend on other resources. */
   readonly warnings?: readonly string[];
-  /** The members that appear only in the response to the creation. */
   readonly shownOnce?: Readonly<Record<string, unknown>>;
   /** The rights of a key in single zones, if the change sets them. */
   readonly zoneRights?: ReadonlyMap<string, string>;
@@ -132,19 +111,12 @@ export interface Admitted<F extends Fields = Fields> {
   readonly recorded?: Readonly<Record<string, [before: unknown, after: unknown]>>;
 }
 
-/**
- * An index on a field, or on a value computed from the resource. The id and the unique field always
- * have an index.
- */
+/** An index. The id and the unique field always have one. */
 export type Lookup<F extends Fields = Fields> =
   { readonly field: keyof F & string } | DerivedLookup<F>;
 
 /** An index on a value that the store computes from the resource and stores with it. */
 export interface DerivedLookup<F extends Fields = Fields> {
-  /**
-   * Returns the value of `resource`. `uniqueForm` is the comparison form of the unique field, or
-   * empty for a type without a unique field.
-   */
   valueOf(resource: ResourceOf<F>, uniqueForm: string): string;
 }
 
@@ -152,30 +124,22 @@ export interface DerivedLookup<F extends Fields = Fields> {
 export interface Reference {
   /** The type of the resource. Its unique field is the name of the resource. */
   readonly type: ResourceType;
-  /**
-   * What the reference selects, worded to follow "apply the key to", such as "every zone of this
-   * pool".
-   */
+  /** Worded to follow "apply the key to", such as "every zone of this pool". */
   readonly description: string;
   fields(id: string): Readonly<Record<string, string>>;
 }
 
-/** Returns fields unchanged, and infers the type of each field. */
 export function defineFields<const F extends Fields>(fields: F): F {
   return fields;
 }
 
-/** Returns a definition unchanged, and infers the type of the resource from the fields. */
 export function defineResource<const F extends Fields>(
   definition: ResourceType<F>,
 ): ResourceType<F> {
   return definition;
 }
 
-/**
- * The definition of one resource type. The service derives routes, filters, database tables, the
- * OpenAPI document and command-line flags from the definition.
- */
+/** Routes, filters, tables, the OpenAPI document and command-line flags are derived from it. */
 export interface ResourceType<F extends Fields = Fields> {
   /** The collection's name, also used for the path segment, the list member and the table. */
   readonly collection: string;
@@ -187,40 +151,24 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly words: { readonly one: string; readonly many: string };
   readonly description: string;
   readonly operations: readonly Operation[];
-  /**
-   * The roles that may perform each operation, unless a policy changes them. By default, only
-   * administrators may perform an operation.
-   */
+  /** The roles for each operation, unless a policy changes them. The default: administrators. */
   readonly roles?: Readonly<Partial<Record<Operation, readonly string[]>>>;
-  /**
-   * The success statuses that differ from the defaults. A deletion with 202 returns the deleted
-   * resource.
-   */
+  /** The success statuses that differ. A deletion with 202 returns the deleted resource. */
   readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
   /** The members in which the response to a deletion differs from the stored resource. */
   readonly deleted?: Partial<ResourceOf<F>>;
   /** Whether keys apply to resources of this type. A deletion leaves them orphaned. */
   readonly hasKeys?: boolean;
-  /**
-   * By operation, the members in which responses differ from the stored resource if
-   * `zones.pendingStatus` is set. These responses have the status 202.
-   */
+  /** What differs in responses, with the status 202, if `zones.pendingStatus` is set. */
   readonly pending?: Readonly<Partial<Record<Operation, Partial<ResourceOf<F>>>>>;
   /** The fields between `id` and `created_at`, in the order of responses. */
   readonly fields: F;
-  /** The unique field. Absent if two resources may have equal fields. */
   readonly unique?: Unique & { readonly field: keyof F & string; readonly per?: keyof F & string };
   /** True for resources that never change and have no `updated_at`. */
   readonly withoutUpdatedAt?: boolean;
-  /**
-   * The indexes in addition to `id` and the unique field. The index on the unique field's
-   * comparison form has the field's name.
-   */
+  /** The index on the unique field's comparison form has the field's name. */
   readonly lookups?: Readonly<Record<string, Lookup<F>>>;
-  /**
-   * The field with the project that owns a resource. Callers see only the resources of their
-   * project.
-   */
+  /** The field with the owning project. Callers see only the resources of their project. */
   readonly owner?: keyof F & string;
   /** The sort keys in addition to the common sort keys, with the field of each key. */
   readonly sortKeys?: Readonly<Record<string, string>>;
@@ -229,16 +177,11 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly selectors?: Readonly<Record<string, Selector>>;
   readonly computedFilters?: Readonly<Record<string, ComputedFilter<F>>>;
   readonly timeFilters?: Readonly<Record<string, TimeFilter>>;
-  /**
-   * The references, by the name of the member in requests. Responses do not contain these members.
-   */
+  /** By the name of the member in requests. Responses do not contain these members. */
   readonly references?: Readonly<Record<string, Reference>>;
   /** The members that appear only in the response to a creation. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
-  /**
-   * The optional members of a creation that no response has. The rules of the type
-   * read them from the draft.
-   */
+  /** Optional members of a creation that no response has. The rules read them from the draft. */
   readonly requestOnly?: Readonly<
     Record<string, Pick<Field, 'schema' | 'parse' | 'description' | 'example'>>
   >;
@@ -253,15 +196,9 @@ export interface ResourceType<F extends Fields = Fields> {
   };
   /** The errors that the rules in `rules.ts` throw for each operation. */
   readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
-  /**
-   * One of these JSON Schemas matches each new resource, if `problems` requires some members only
-   * from some resources.
-   */
+  /** One of them matches each new resource, if `problems` requires members only from some. */
   readonly variants?: readonly JsonSchema[];
-  /**
-   * Returns the problems with the given members that their kinds do not detect. A member that its
-   * kind rejected is undefined. `current` is the resource that an update changes.
-   */
+  /** The problems that kinds do not detect. A member that its kind rejected is undefined. */
   problems?(given: Given<F>, settings: Settings, current: ResourceOf<F> | undefined): Problem[];
   /**
    * Returns warnings for the operator and the caller about an accepted resource, one sentence each.
@@ -270,27 +207,24 @@ export interface ResourceType<F extends Fields = Fields> {
   warnings?(resource: ResourceOf<F>): string[];
 }
 
-/** Returns the unique field of a type. Throws `Error` for a type without a unique field. */
+/** Throws `Error` for a type without a unique field. */
 export function uniqueOf<F extends Fields>({ collection, unique }: ResourceType<F>): Unique {
   if (unique === undefined) throw new Error(`The collection ${collection} has no unique field`);
   return unique;
 }
 
-/** Returns the names of the timestamps of a type, in the order of responses. */
 export function timestampsOf<F extends Fields>({
   withoutUpdatedAt = false,
 }: ResourceType<F>): readonly string[] {
   return withoutUpdatedAt ? ['created_at'] : ['created_at', 'updated_at'];
 }
 
-/** Returns the members that the service sets on a resource created at `now`. */
 export function newMembers(type: ResourceType, id: string, now: string): ServiceMembers {
   return type.withoutUpdatedAt === true
     ? { id, created_at: now }
     : { id, created_at: now, updated_at: null };
 }
 
-/** Returns the revision of a resource: its id and the time of its last change. */
 export function revisionOf({ id, created_at, updated_at }: Resource): string {
   return `${id}/${updated_at ?? created_at}`;
 }
@@ -305,7 +239,7 @@ export function isReadOnly(type: ResourceType, member: string): boolean {
   );
 }
 
-/** Returns a function that derives a value from a type. `derive` runs once for each type. */
+/** `derive` runs once for each type. */
 export function perType<T>(derive: (type: ResourceType) => T): (type: ResourceType) => T {
   const derived = new Map<ResourceType, T>();
   return (type) => {
@@ -329,7 +263,6 @@ export const shownMembers = perType((type): readonly string[] => [
   ...timestampsOf(type),
 ]);
 
-/** Returns the common and additional sort keys of a type, with the field of each key. */
 export const sortFields = perType((type): Readonly<Record<string, string>> => {
   return { ...Object.fromEntries(commonSortKeys(type).map((key) => [key, key])), ...type.sortKeys };
 });

@@ -9,10 +9,6 @@ import type { Settings } from './settings.ts';
 
 type ResponseSettings = Pick<Settings, 'pendingStatus'>;
 
-/**
- * Returns the members in which the response to an operation differs from the stored resource.
- * Returns undefined if no member differs.
- */
 export function pendingMembers(
   type: ResourceType,
   operation: Operation,
@@ -21,7 +17,7 @@ export function pendingMembers(
   return pendingStatus ? type.pending?.[operation] : undefined;
 }
 
-/** Returns the status of the response to an operation. `usual` is the status for most types. */
+/** `usual` is the status for most types. */
 export function successStatus(
   type: ResourceType,
   operation: Operation,
@@ -37,7 +33,6 @@ export const secretFields = perType((type): readonly string[] =>
   shownFields(type).filter((name) => type.fields[name]?.secret === true),
 );
 
-/** Returns the right to see the secrets of a type, or undefined for a type without secrets. */
 export const revealRight = perType((type) =>
   secretFields(type).length > 0 ? `${type.collection}:reveal` : undefined,
 );

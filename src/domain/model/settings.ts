@@ -1,12 +1,8 @@
 export interface Settings {
-  /**
-   * Whether to reject keys that no name server can use. The name of such a key is not a domain
-   * name, or its secret is not base64.
-   */
+  /** Whether to reject keys whose name is no domain name, or whose secret is not base64. */
   readonly strictTsigkeys: boolean;
   /**
-   * Whether to reject keys whose `resource_id` is not an existing pool (scope POOL) or zone (scope
-   * ZONE).
+   * Whether to reject keys whose `resource_id` is not an existing pool or zone, as `scope` says.
    */
   readonly requireResource: boolean;
   /** Which suffix of a zone's name must be a TLD entry: the last label, or any suffix. */
@@ -17,10 +13,7 @@ export interface Settings {
   readonly pendingStatus: boolean;
   /** The number of items in a list if the caller sets no limit: 1 to `MAX_LIMIT`. */
   readonly defaultLimit: number;
-  /**
-   * Whether administrators can authenticate without the service's own tokens: with the configured
-   * token or through Keystone.
-   */
+  /** Whether administrators can authenticate with the configured token or through Keystone. */
   readonly otherAdministrators: boolean;
   readonly ownTokens: boolean;
   /** The maximum age in days of tokens that Keystone users create, or 0 for no limit. */
@@ -37,7 +30,6 @@ export interface Settings {
   readonly maxAgeDays: number;
 }
 
-/** The ways to authenticate callers: with the service's own tokens, and through Keystone. */
 export const AUTH_METHODS = ['tokens', 'keystone'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
@@ -48,7 +40,6 @@ type Confirmation = (typeof CONFIRMATIONS)[number];
 /** The maximum number of items on one page. A larger `limit` has the same effect. */
 export const MAX_LIMIT = 1000;
 
-/** The rules for which suffix of a zone's name must be a TLD entry. */
 export const TLD_RULES = ['last-label', 'any-suffix'] as const;
 export type TldRule = (typeof TLD_RULES)[number];
 
@@ -63,7 +54,6 @@ export function commonSortKeys({ fields, withoutUpdatedAt = false }: Sorted): st
 
 export interface Sorted {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** True for resources without `updated_at`. */
   readonly withoutUpdatedAt?: boolean;
 }
 

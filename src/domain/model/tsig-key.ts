@@ -1,4 +1,3 @@
-/** A TSIG key, as every part of the service and other programs know it. */
 export interface Key {
   readonly name: string;
   /** The name of the algorithm in the API, such as `hmac-sha256`. */

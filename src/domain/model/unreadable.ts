@@ -12,7 +12,7 @@ export interface Unreadable {
   toJSON(): never;
 }
 
-/** Returns the stand-in for a secret. `cause` is why the secret cannot be decrypted, for the log. */
+/** `cause` is why the secret cannot be decrypted, for the log. */
 export function unreadable(cause: unknown): Unreadable {
   const fail = (): never => {
     throw new ServiceError('unreadable_secret', undefined, { cause });

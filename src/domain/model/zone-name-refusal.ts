@@ -4,10 +4,7 @@ const MAX_LISTED = 10;
 
 export type ZoneNameRefusal =
   | { readonly rule: 'more_than_one_label' }
-  /**
-   * None of `suffixes` is a TLD entry, and the name must end in a TLD entry. The shortest suffix
-   * comes first.
-   */
+  /** None of `suffixes`, the shortest first, is a TLD entry. */
   | { readonly rule: 'tld_entry'; readonly suffixes: readonly string[]; readonly tldRule: TldRule }
   /** The name is itself a TLD entry. */
   | { readonly rule: 'not_a_tld'; readonly name: string };
