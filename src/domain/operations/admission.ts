@@ -21,14 +21,10 @@ import { listConditions } from './visibility.ts';
 export interface AdmissionDependencies {
   readonly settings: Settings;
   readonly policy: Policy;
-  /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
 }
 
-/**
- * Applies the rules of `type` to a change by a caller at `now`. Throws `ServiceError` to reject the
- * change.
- */
+/** Applies the rules of `type`. Throws `ServiceError` to reject the change. */
 export async function admitChange<F extends Fields>(
   { settings, policy, randomBytes }: AdmissionDependencies,
   { caller, force = false }: { readonly caller: Caller; readonly force?: boolean },

@@ -156,10 +156,6 @@ function nameOf({ unique }: ResourceType, resource: Readonly<Record<string, unkn
   return String(resource[unique?.field ?? 'id']);
 }
 
-/**
- * Returns the fields of a type that records include, and whether a fingerprint replaces the value
- * of each field. Omits fields that no response shows, unless they are secrets.
- */
 const recordedFields = perType((type): readonly (readonly [name: string, isSecret: boolean])[] =>
   Object.entries(type.fields)
     .filter(([, { secret, set }]) => secret === true || set !== 'hidden')

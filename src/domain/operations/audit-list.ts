@@ -3,8 +3,6 @@ import { enumeration, integer, isStorableText, timestamp, type Kind } from '../m
 import { MAX_LIMIT } from '../model/settings.ts';
 import { EXAMPLE_RECORD } from './audit-responses.ts';
 
-/** The query parameters for lists of the audit trail, and positions in the trail. */
-
 /** The `limit` of a list: 1 to 1000. `max` and larger numbers mean 1000. */
 const PAGE_LIMIT: Kind<number> = {
   schema: { type: ['integer', 'string'], minimum: 1, pattern: '^(?:max|[1-9][0-9]*)$' },

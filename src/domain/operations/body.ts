@@ -16,11 +16,7 @@ import type { Settings } from '../model/settings.ts';
 import type { FoundReferences } from './references.ts';
 import { shorten } from '../text/token-form.ts';
 
-/**
- * Checks a request body that creates a resource, and returns the fields in their stored form.
- * `references` are the resources that the body names. Absent fields get their defaults. Throws
- * `invalid_object` with the problems in the body.
- */
+/** Returns the fields in their stored form, with defaults. Throws `invalid_object`. */
 export function readCreation<F extends Fields>(
   type: ResourceType<F>,
   body: unknown,
@@ -34,11 +30,7 @@ export function readCreation<F extends Fields>(
   } as DraftFields<F>;
 }
 
-/**
- * Checks a request body that changes the resource `current`, and returns the given fields in their
- * stored form. `references` are the resources that the body names. Throws `invalid_object` with the
- * problems in the body.
- */
+/** Returns the given fields in their stored form. Throws `invalid_object`. */
 export function readChanges<F extends Fields>(
   type: ResourceType<F>,
   body: unknown,
@@ -126,9 +118,8 @@ function otherwise({ references = {} }: ResourceType, name: string): string {
 }
 
 /**
- * Replaces the members that name other resources with the fields that refer to these resources. A
- * field whose reference was not found becomes undefined, which is not a JSON value. Returns the
- * problems.
+ * Replaces members that name other resources with the fields that refer to these. A field whose
+ * reference was not found becomes undefined, which is not a JSON value.
  */
 function replaceReferences(
   { references = {} }: ResourceType,

@@ -49,7 +49,6 @@ export interface Dependencies extends AdmissionDependencies {
   readonly recording?: Recording | undefined;
 }
 
-/** What the rotations of keys need besides the settings. */
 export interface Rotations {
   /** How long a key counts as in use after its last use, in milliseconds. */
   readonly windowMs: number;
@@ -57,13 +56,10 @@ export interface Rotations {
   readonly pollMs: number;
 }
 
-/** A warning for the operator about an accepted resource. */
 export interface Warning {
   readonly type: ResourceType;
   readonly id: string;
-  /**
-   * The id of the request that stored the resource. Undefined for a change by the service itself.
-   */
+  /** Undefined for a change by the service itself. */
   readonly requestId: string | undefined;
   readonly message: string;
 }
@@ -77,14 +73,10 @@ export interface ChangeContext extends AuditOrigin {
   readonly detail?: Readonly<Record<string, unknown>>;
   /** Receives the messages of all warnings after the commit. */
   readonly warnings?: string[];
-  /** Whether the caller accepts what a rule would otherwise refuse as unsafe. */
   readonly force?: boolean;
 }
 
-/**
- * A transaction that reads and changes resources. The rules of the resource type check every
- * change, and may throw `ServiceError`.
- */
+/** The rules of the resource type check every change, and may throw `ServiceError`. */
 export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
   /**
    * Prevents other transactions from changing resources of a type, and the resources that `changes`
@@ -98,39 +90,26 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
    */
   now(): string;
   create<F extends Fields>(type: ResourceType<F>, draft: Keyed<Draft<F>>): Promise<Admitted<F>>;
-  /**
-   * Changes the members `given` of the resource `current`, and returns the whole resource. Throws
-   * `duplicate`.
-   */
+  /** Changes the members `given`, and returns the whole resource. Throws `duplicate`. */
   update<F extends Fields>(
     type: ResourceType<F>,
     current: ResourceOf<F>,
     given: Given<F>,
   ): Promise<ResourceOf<F>>;
-  /**
-   * Replaces the grants of a key. Null takes them away. The key itself stays as it is, except for its
-   * version.
-   */
+  /** Null takes the grants away. The key itself stays as it is, except for its version. */
   grant(current: Tsigkey, grants: Grants | null): Promise<void>;
   /** Stores a row that belongs to the changed keys, and has no record of its own. */
   put<F extends Fields>(type: ResourceType<F>, row: ResourceOf<F>): Promise<void>;
   /** Deletes a row that `put` has stored. */
   drop(type: ResourceType, id: string): Promise<void>;
-  /**
-   * Removes a key from all name servers, and stores it as `retired`, unless this is undefined. The
-   * key with the id `successorId` replaces it.
-   */
+  /** Removes a key from all name servers, and stores it as `retired`, unless this is undefined. */
   retire(key: Tsigkey, retired: RetiredKey | undefined, successorId: string): Promise<void>;
   /** Makes a pass for each name server of a key, because what the key's row says has changed. */
   deliver(key: Tsigkey): void;
-  /** Makes a retired key a key again, with its rights in single zones. */
   restore(key: Tsigkey, zoneRights: ReadonlyMap<string, string>): Promise<void>;
   /** Adds a record of the audit trail, which is written even if no resource is changed. */
   event(subject: Omit<AuditSubject, 'at'>): void;
-  /**
-   * Deletes a resource, and returns it in the format of responses. Name servers refuse a compromised
-   * key before all else.
-   */
+  /** Returns it as responses have it. Name servers refuse a compromised key before all else. */
   remove<F extends Fields>(
     type: ResourceType<F>,
     resource: ResourceOf<F>,
@@ -235,7 +214,6 @@ function changesOn(
       await writer.remove(type, id);
     },
   };
-  /** Takes a deleted key out of its lineage, and notes what is known of its removal. */
   const leaveKeys = async (id: string, isCompromised = false): Promise<void> => {
     const successorId = await leaveLineage(rows, id, dependencies.clock);
     if (successorId !== null || isCompromised)

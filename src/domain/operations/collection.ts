@@ -70,10 +70,7 @@ export async function createResource(
   }
 }
 
-/**
- * Returns `error`. If it is `duplicate`, and the caller can see the resource that has the name of
- * `given`, the error names this resource.
- */
+/** Returns `error`; a `duplicate` names the other resource if the caller can see it. */
 async function namingDuplicate(
   { store, policy }: Dependencies,
   type: ResourceType,
@@ -97,20 +94,16 @@ async function namingDuplicate(
 export interface ListOptions {
   /** Whether to count the resources on all pages. Ignored for a list with computed filters. */
   readonly count: boolean;
-  /**
-   * Returns a signal that aborts when the caller disconnects. Called only for a list that needs a
-   * scan.
-   */
+  /** Called only for a list that needs a scan. */
   signal(): AbortSignal | undefined;
 }
 
 const DEFAULT_LIST_OPTIONS: ListOptions = { count: false, signal: () => undefined };
 
 /**
- * Returns the page of `type` that the query parameters select from the resources visible to the
- * caller. A page that reaches `maxPageBytes` may have fewer resources than requested, even if more
- * resources follow. Throws the errors of `readListRequest`, `access_denied`, `marker_not_found` if
- * the marker's resource does not exist, and `unavailable`.
+ * A page that reaches `maxPageBytes` may have fewer resources than requested, even if more follow.
+ * Throws the errors of `readListRequest`, `access_denied`, `marker_not_found` if the marker's
+ * resource does not exist, and `unavailable`.
  */
 export async function listResources(
   dependencies: Dependencies,
@@ -170,10 +163,7 @@ async function findMarker(
   return resource;
 }
 
-/**
- * Returns the resource with this id. Throws `resource_not_found` if the resource does not exist,
- * belongs to another project, or is outside the limits of the token.
- */
+/** Throws `resource_not_found`, also for one of another project or outside the token's limits. */
 export async function getResource(
   { store, delivery }: Dependencies,
   type: ResourceType,
@@ -187,9 +177,9 @@ export async function getResource(
 }
 
 /**
- * Changes the members in `body` and returns the whole resource. With `expected`, the resource must
- * have one of these revisions. Throws `resource_not_found`, `precondition_failed`,
- * `invalid_object`, the errors of the type's rules, `duplicate` and `unavailable`, in this order.
+ * With `revisions`, the resource must have one of these. Throws `resource_not_found`,
+ * `precondition_failed`, `invalid_object`, the errors of the type's rules, `duplicate` and
+ * `unavailable`, in this order.
  */
 export async function updateResource(
   dependencies: Dependencies,
@@ -225,10 +215,10 @@ function assertRevision(resource: Resource, revisions: readonly string[] | undef
 }
 
 /**
- * Deletes the resource with this id and returns it. With `expected`, the resource must have one of
- * these revisions. Throws `resource_not_found`, `precondition_failed`, the errors of the type's
- * rules and `unavailable`. If the deletion of a token cannot be stored, this process still
- * rejects the token. Revocation must work even if the disk is full.
+ * With `revisions`, the resource must have one of these. Throws `resource_not_found`,
+ * `precondition_failed`, the errors of the type's rules and `unavailable`. If the deletion of a
+ * token cannot be stored, this process still rejects the token: revocation must work even if the
+ * disk is full.
  */
 export async function deleteResource(
   dependencies: Dependencies,
@@ -299,10 +289,7 @@ export function readId(type: ResourceType, segment: string): string {
   return id;
 }
 
-/**
- * Returns the caller of a list. A computed filter that requires an additional right covers the
- * resources of all projects. Throws `access_denied`.
- */
+/** A computed filter that requires another right covers all projects. Throws `access_denied`. */
 function viewerOf(
   policy: Policy,
   type: ResourceType,

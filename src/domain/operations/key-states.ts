@@ -16,10 +16,7 @@ export interface KeyState {
   readonly secret_set_at: string;
 }
 
-/**
- * Returns the state of each key on all its name servers. `places` is what `ofKeys` returned for the
- * keys.
- */
+/** The state of each key on all its name servers. `places` is what `ofKeys` returned. */
 export function keyStates(
   keys: readonly KeyFacts[],
   places: readonly (readonly KeyOnServer[])[],
@@ -32,10 +29,7 @@ export function keyStates(
   }));
 }
 
-/**
- * Returns for each key since when the logs of all its name servers show no use of it. `places` is
- * what `ofKeys` returned for the keys.
- */
+/** Since when the logs of all its servers show no use of each key. `places` is from `ofKeys`. */
 export async function keysUnused(
   {
     delivery,

@@ -13,16 +13,11 @@ import { MAX_LIMIT } from '../model/settings.ts';
 /** One parameter of a query string, decoded, in the order received. */
 export type Parameter = readonly [name: string, value: string];
 
-/**
- * The contents of a list request: the page, the id of the resource before the page, and the
- * computed filters.
- */
 export interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly marker: string | undefined;
   readonly computed: readonly ComputedCondition[];
 }
 
-/** The parameters that select a page and its order, and the filters. */
 interface Divided {
   readonly paging: {
     readonly limit: string[];
@@ -33,10 +28,7 @@ interface Divided {
   readonly filters: Parameter[];
 }
 
-/**
- * The maximum length of a pattern. Useful patterns are shorter, and the matcher of every database
- * supports this length.
- */
+/** Useful patterns are shorter, and the matcher of every database supports this length. */
 const MAX_PATTERN_LENGTH = 1000;
 const MAX_ACCEPTED_LIMIT = 2n ** 63n - 1n;
 

@@ -11,10 +11,7 @@ export function isLive({ collection }: ResourceType): boolean {
 /** What a caller with limits does not see of a name server: it names keys outside the limits. */
 export const HIDDEN = { held: null, unknown_keys: [], key_references: null, error: null } as const;
 
-/**
- * Returns name servers with their current state. The state also depends on pending changes, and on
- * the process or agent that serves the name server.
- */
+/** Their state depends also on pending changes, and on the process or agent that serves each. */
 export async function showLive(
   delivery: DeliveryStatus | undefined,
   { limits }: Pick<Caller, 'limits'>,

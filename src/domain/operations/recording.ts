@@ -6,7 +6,6 @@ import type { Clock } from '../model/ports.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { auditEntry, type AuditOrigin } from './audit-entry.ts';
 
-/** A request that returned secrets. */
 export interface SecretRead {
   readonly caller: Caller;
   readonly source: string | undefined;
@@ -28,23 +27,16 @@ export interface SecretRead {
 export interface Refusal {
   readonly caller: Caller;
   readonly source: string | undefined;
-  /**
-   * The right that the request requires, or the method and path pattern of a request that requires
-   * no right.
-   */
+  /** The right that it requires, or the method and path pattern if it requires no right. */
   readonly action: string;
   readonly outcome: Exclude<AuditOutcome, 'success'>;
   readonly code: ErrorCode;
 }
 
-/** The parts of the audit trail that the operations use. */
 export interface Recording {
   fingerprint(secret: string): string;
   recorded(entry: AuditEntry): void;
-  /**
-   * Records a read of secrets. Returns a promise if the response must wait for the record. The
-   * promise may reject with `unavailable`.
-   */
+  /** A promise if the response must wait for the record. It may reject with `unavailable`. */
   secretsRead(read: SecretRead): Promise<void> | undefined;
   refused(refusal: Refusal): void;
 }

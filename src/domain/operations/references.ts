@@ -24,10 +24,7 @@ export type FoundReferences = ReadonlyMap<string, { readonly id: string } | Prob
 
 const NO_REFERENCES: FoundReferences = new Map();
 
-/**
- * Finds the resources to which the members of a request body refer by name. Throws `access_denied`
- * unless the caller may list resources of these types.
- */
+/** Throws `access_denied` unless the caller may list resources of the types in the body. */
 export async function findReferences(
   dependencies: ReferenceDependencies,
   type: ResourceType,
@@ -54,9 +51,8 @@ export async function findReferences(
 }
 
 /**
- * Returns the conditions of the filters among `parameters` that name a resource, and the other
- * parameters. No resource meets the condition for an unknown name. Throws `bad_request` for an
- * ambiguous name, and `access_denied` if the caller may not list resources of that type.
+ * No resource meets the condition for an unknown name. Throws `bad_request` for an ambiguous name,
+ * and `access_denied` if the caller may not list resources of that type.
  */
 export async function readReferenceFilters(
   dependencies: ReferenceDependencies,
@@ -93,10 +89,7 @@ export async function readReferenceFilters(
   };
 }
 
-/**
- * Returns the conditions of the selectors among `parameters`, and the other parameters. Throws
- * `bad_request` for a repeated selector.
- */
+/** Throws `bad_request` for a repeated selector. */
 export async function readSelectors(
   reader: Pick<Reader, 'find'>,
   { selectors = {} }: ResourceType,

@@ -19,7 +19,6 @@ export interface Credential {
   readonly token?: string | undefined;
 }
 
-/** Returns what the session of a caller with a token stands for. */
 export function credentialOf({ id, scope }: Caller, token: string): Credential {
   if (scope !== undefined) return { kind: 'keystone', id, token };
   return id === CONFIGURED_ID ? { kind: 'configured', id, token } : { kind: 'token', id };
@@ -98,10 +97,7 @@ export async function createCode(
   });
 }
 
-/**
- * Uses up a code. Returns what its session stands for; undefined for a code that is unknown, expired
- * or used.
- */
+/** Uses up a code. Returns undefined for one that is unknown, expired or used. */
 export function redeemCode(
   dependencies: Dependencies,
   context: ChangeContext,

@@ -9,8 +9,7 @@ import { requireReveal, type Policy } from '../resources/policy.ts';
 import { requireRecentSignIn } from '../resources/session.ts';
 
 /**
- * Adds the conditions that restrict a list to the caller's project and to the limits of the token.
- * Resources without an owner are not restricted to the project.
+ * Restricts a list to the token's limits and, if its type has an owner, to the caller's project.
  */
 export function listConditions(
   type: ResourceType,
@@ -25,10 +24,7 @@ export function listConditions(
   return [...conditions, ...own, ...(limits === undefined ? [] : [limitCondition(limits, type)])];
 }
 
-/**
- * Returns whether the caller can see a resource. Applies the conditions of `listConditions` to one
- * resource. The result is a promise only if the token has limits.
- */
+/** The conditions of `listConditions` for one resource. A promise only if the token has limits. */
 export function isVisible(
   reader: Pick<Reader, 'find'>,
   type: ResourceType,
