@@ -25,14 +25,10 @@ export interface ActionBody<B = unknown> {
   /** The word for the body in errors, as in "Invalid list". */
   readonly what: string;
   readonly examples: Examples<unknown>;
-  /**
-   * The maximum size of the body in bytes, if larger than the limit of all requests. The service runs
-   * one request with such a limit at a time.
-   */
+  /** A maximum larger than that of all requests. The service runs one such request at a time. */
   readonly maxBytes?: number;
 }
 
-/** A response that is a JSON object. `run` returns a value of `kind`. */
 export interface ActionResponse<R extends object = object> {
   readonly kind: Kind<R>;
   readonly schemaName: string;
@@ -51,9 +47,7 @@ export interface ActionFiles {
   readonly extensions: readonly string[];
 }
 
-/**
- * A response as JSON lines: the only one, or for callers that accept `application/x-ndjson`.
- */
+/** A response as JSON lines: the only one, or for callers that accept `application/x-ndjson`. */
 export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
   readonly description: string;
   readonly example: object;
@@ -64,7 +58,6 @@ export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
 export interface ActionParameter<T = unknown> extends Kind<T> {
   readonly description: string;
   readonly example: string | number;
-  /** Whether requests may omit the parameter. The value of an omitted parameter is undefined. */
   readonly isOptional?: boolean;
 }
 
@@ -83,10 +76,8 @@ export interface ActionDependencies extends Dependencies {
   readonly version: string;
 }
 
-/** A parsed request, as an action's `run` receives it. */
 export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly dependencies: ActionDependencies;
-  /** The caller, and the id of the request. */
   readonly context: ChangeContext;
   /** The base URL of the service as this caller uses it, without a trailing slash. */
   readonly base: string;
@@ -105,14 +96,10 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly isForced: boolean;
   readonly slicer: Slicer;
   readonly connection: CallerConnection;
-  /**
-   * Returns the links of a page: the URLs of this request and of the next page. The next page
-   * begins after `marker`. Without `marker`, no next page exists.
-   */
+  /** The next page begins after `marker`. Without `marker`, no next page exists. */
   pageLinks(marker: string | undefined): PageLinks;
 }
 
-/** The connection of a request. */
 export interface CallerConnection {
   /** Waits for something other than the database, which other requests can use meanwhile. */
   waitFor<T>(work: () => Promise<T>): Promise<T>;
@@ -151,10 +138,7 @@ interface ActionBase<B, P extends Parameters> {
   readonly parameters?: P;
 }
 
-/**
- * An API operation other than create, list, get, update and delete. The route and the OpenAPI path
- * are derived from this definition.
- */
+/** An API operation other than create, list, get, update and delete. */
 export type Action<
   B = unknown,
   P extends Parameters = Parameters,
@@ -163,19 +147,13 @@ export type Action<
   (
     | {
         readonly response: ActionResponse<R & { readonly tag: string }>;
-        /**
-         * The member `tag` identifies the state. `run` returns undefined if the caller has the
-         * current state.
-         */
+        /** `run` returns undefined if the caller has the state that `tag` identifies. */
         readonly isConditional: true;
         run(request: ActionRequest<B, P>): Promise<(R & { readonly tag: string }) | undefined>;
       }
     | {
         readonly response: ActionResponse<R>;
-        /**
-         * Returns what the entity tag of the response covers, which a change may require to be as it
-         * was. Absent: the response has no tag.
-         */
+        /** What the entity tag covers, and a change may require unchanged. Absent: no tag. */
         tagged?(response: R): object;
         readonly lines?: ActionLines<B, P>;
         run(request: ActionRequest<B, P>): Promise<R>;
@@ -193,7 +171,6 @@ export type Action<
     | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }
   );
 
-/** Returns an action unchanged, and infers the parameters and the result of its `run`. */
 export function defineAction<B, const P extends Parameters, R extends object>(
   definition: Action<B, P, R>,
 ): Action {
@@ -215,10 +192,7 @@ export function readActionBody<B>(
   );
 }
 
-/**
- * Parses query parameters. Throws `bad_request` for a parameter that is unknown, repeated, absent
- * or invalid.
- */
+/** Throws `bad_request` for a parameter that is unknown, repeated, absent or invalid. */
 export function readActionParameters(
   definitions: Parameters,
   query: readonly Parameter[],

@@ -18,7 +18,6 @@ import { zoneNameCheck } from './zone-name-check.ts';
 import { nameServerSetup } from './name-server-setup.ts';
 import { limits, zoneNameServers } from './zone-queries.ts';
 
-/** All API operations other than create, list, get, update and delete. */
 export const ACTIONS: readonly Action[] = [
   keyExport,
   keyReveal,

@@ -16,7 +16,6 @@ const MAX_IDS = 100;
 
 const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
 
-/** The actions by which an agent gets a pass, and reports its result. */
 export const AGENT_ACTIONS = [
   defineAction({
     path: `/v2/${nameServer.collection}/{id}/desired`,

@@ -11,7 +11,6 @@ import type { ErrorCode } from '../model/errors.ts';
 import { described } from '../model/object.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
-/** The rights to read the state of the encryption, and to change the keys that encrypt secrets. */
 export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:manage' } as const;
 
 const GROUP: ActionGroup = {

@@ -50,7 +50,6 @@ export const KEY_STATES = responseObject({
   ),
 });
 
-/** Shows the states of many keys at once, for lists. */
 export const keyStatesAction = defineAction({
   path: `/v2/${tsigkey.collection}/states`,
   method: 'POST',

@@ -4,7 +4,6 @@ import { existing } from '../operations/visibility.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
 
-/** Shows who uses a key, as the logs of its name servers show it. */
 export const keyUsesAction = defineAction({
   path: `/v2/${tsigkey.collection}/{id}/uses`,
   method: 'GET',

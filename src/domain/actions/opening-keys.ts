@@ -43,7 +43,6 @@ const opensAll = (scope: readonly FieldCondition[]): FieldCondition[][] => [
   [...scope, { field: 'granted', test: '<>', value: '' }],
 ];
 
-/** The actions that show which keys open a zone, or zones of a name server. */
 export const OPENING_KEYS_ACTIONS = [
   defineAction({
     path: `/v2/${zone.collection}/{id}/${tsigkey.collection}`,

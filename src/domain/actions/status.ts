@@ -460,7 +460,6 @@ const EXAMPLE: Status = {
   ],
 };
 
-/** Returns everything that an operator looks at, in one request. Requires no right. */
 export const status = defineAction({
   path: '/v2/status',
   method: 'GET',

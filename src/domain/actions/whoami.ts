@@ -6,7 +6,6 @@ import { described, responseObject, sequence } from '../model/object.ts';
 import { DEFAULT_POLICY, may, type Policy } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
 
-/** Returns the kind of a member with the ids or networks of a limit. */
 function limitMember(description: string) {
   return described(nullable(array(anyText(), 1, 100)), description);
 }
@@ -44,7 +43,6 @@ const WHOAMI = responseObject({
   ),
 });
 
-/** Returns the caller's name, roles, rights and limits. Requires a valid token, but no right. */
 export const whoami = defineAction({
   path: '/v2/whoami',
   method: 'GET',

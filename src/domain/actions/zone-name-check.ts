@@ -34,14 +34,11 @@ const RESPONSE = responseObject({
   ),
 });
 
-/** The result for one name: whether a zone may have the name, and if not, which rule rejects it. */
 export type NameCheck = ValueOf<typeof RESPONSE>['checks'][number];
 
 /**
- * Checks names against the rules for the names of new zones. The trailing dot is optional. Changes
- * nothing. Divides the work into slices. Does not check other zones, quotas or rights. If TLD
- * entries change during the check, the results may reflect both old and new entries. Throws
- * `unavailable`.
+ * The trailing dot is optional. Does not check other zones, quotas or rights. If TLD entries change
+ * during the check, the results may reflect both old and new entries. Throws `unavailable`.
  */
 export async function checkZoneNames(
   reader: Reader,
@@ -61,10 +58,7 @@ export async function checkZoneNames(
   return checks;
 }
 
-/**
- * Checks one zone name against the TLD entries. `form` is the comparison form of the name, or
- * undefined for an invalid domain name.
- */
+/** `form` is the comparison form of the name, or undefined for an invalid domain name. */
 function checkName(
   name: string,
   form: string | undefined,
@@ -116,7 +110,6 @@ const NAMES_BODY: ActionBody<ValueOf<typeof REQUEST>> = {
   examples: { names: { summary: 'Two names.', value: { names: CHECKS.map(({ name }) => name) } } },
 };
 
-/** Checks zone names against the TLD entries, for callers who may create zones. */
 export const zoneNameCheck = defineAction({
   path: '/v2/tlds/check',
   method: 'POST',

@@ -107,7 +107,6 @@ export const limits = defineAction({
   },
 });
 
-/** Returns the limits. If `zonesPerProject` is 0, a project may have any number of zones. */
 function limitsOf(zonesPerProject: number) {
   return {
     max_zones: zonesPerProject === 0 ? NO_LIMIT : zonesPerProject,
