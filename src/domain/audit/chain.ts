@@ -87,13 +87,9 @@ export const MAX_BATCH = 2000;
 /** The value of `previous` in the first batch. */
 export const NO_PREVIOUS = '0'.repeat(64);
 
-/**
- * The number of characters to hash in one call. The overhead of a call equals the time to hash 500
- * octets.
- */
+/** The characters to hash in one call, whose overhead equals the time to hash 500 octets. */
 const HASHED_TOGETHER = 8192;
 
-/** The hash of a batch, computed one record at a time. */
 export interface BatchHash {
   /** Adds the next record, in the order of `seq`. */
   add(record: StoredRecord): void;
@@ -102,9 +98,8 @@ export interface BatchHash {
 }
 
 /**
- * Begins the hash of a batch. The hash covers the hash of the previous batch, and the number and
- * the time of this batch. For each record, the hash covers `seq` and the stored values of
- * `ENTRY_COLUMNS`.
+ * The hash covers that of the previous batch, the number and the time of this batch, and for each
+ * record `seq` and the stored values of `ENTRY_COLUMNS`.
  */
 export function hashBatch({
   previous,
@@ -125,10 +120,7 @@ export function hashBatch({
   };
 }
 
-/**
- * Returns the text whose HMAC is the MAC of a batch. It has every column, because the records that
- * prove them may be purged.
- */
+/** The text under a batch's MAC has every column: the records that prove them may be purged. */
 export function batchText(batch: Omit<AuditBatch, 'mac' | 'key_number'>): string {
   const { number, at, count, first_seq: first, last_seq: last, previous, hash } = batch;
   return `tsigil audit batch\n${[number, at, count, first, last, previous, hash].map(part).join('')}`;
@@ -140,10 +132,7 @@ export function headText(head: Omit<TrailHead, 'events' | 'mac' | 'key_number'>,
   return `tsigil audit head\n${[number, hash, first, purged, days, events].map(part).join('')}`;
 }
 
-/**
- * Returns a value prefixed with its length in octets, such as `3:com;`, or `-;` for null. No two
- * sequences of values have the same encoding.
- */
+/** `3:com;`, with the length in octets, or `-;` for null: no two sequences encode the same. */
 function part(value: string | number | null): string {
   if (value === null) return '-;';
   const text = String(value);

@@ -1,6 +1,4 @@
-/**
- * The kind of an event's actor: a token, a Keystone user, the service itself, or a local command.
- */
+/** `keystone` is a user of Keystone, `service` Tsigil itself, and `local` a command on its host. */
 export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
@@ -8,10 +6,7 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 export const OUTCOMES = ['success', 'denied', 'failed'] as const;
 export type AuditOutcome = (typeof OUTCOMES)[number];
 
-/**
- * How the audit trail records reads of secrets: not at all, combined per minute, or each read
- * before its response.
- */
+/** `counted` combines reads of secrets per minute. `each` records a read before its response. */
 export const SECRET_READS = ['off', 'counted', 'each'] as const;
 export type SecretReads = (typeof SECRET_READS)[number];
 
@@ -46,10 +41,7 @@ export interface AuditEntry {
 export interface AuditRecord extends AuditEntry {
   /** The number that the database assigned. Numbers do not follow the order of commits. */
   readonly seq: number;
-  /**
-   * The number of the record's batch. Null until the service seals the record in a batch. After
-   * that, the record never changes.
-   */
+  /** Null until the service seals the record in a batch. After that, the record never changes. */
   readonly batch: number | null;
 }
 

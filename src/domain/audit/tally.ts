@@ -33,7 +33,6 @@ const TOTAL = 20_000;
 
 /** The further events of a minute with one key. */
 interface Line {
-  /** Their record, undefined while there is none. */
   entry: AuditEntry | undefined;
   readonly amounts: Record<string, number>;
 }

@@ -1,7 +1,6 @@
 import type { AuditBatch, TrailHead } from './chain.ts';
 import type { AuditRecord } from './record.ts';
 
-/** The fields by which a list of records can be filtered, in addition to the time. */
 export const RECORD_FILTERS = [
   'actor_id',
   'actor_name',
@@ -14,22 +13,15 @@ export const RECORD_FILTERS = [
   'request_id',
 ] as const;
 
-/**
- * The filters of a list of records. In `action`, `*` matches any number of characters. Names match
- * ignoring case, and those of resources also a final dot.
- */
+/** In `action`, `*` is any text. Names match ignoring case, and those of resources a final dot. */
 export interface RecordFilters extends Partial<
   Readonly<Record<(typeof RECORD_FILTERS)[number], string>>
 > {
   readonly after?: string;
-  /** Only records before this timestamp. */
   readonly before?: string;
 }
 
-/**
- * A position in the trail, after a record or a batch. The trail is ordered by batch, then by `seq`.
- * `seq` alone does not follow the order of commits.
- */
+/** A position after a record or a batch. The trail is ordered by batch, then by `seq`. */
 export interface Position {
   readonly batch: number;
   readonly seq: number;
@@ -74,7 +66,6 @@ export interface TrailProblem {
   readonly problem: string;
 }
 
-/** The result of verifying a part of the trail. */
 export interface TrailVerification {
   readonly batches: number;
   readonly records: number;
@@ -89,7 +80,6 @@ export interface TrailVerification {
   readonly head?: Pick<TrailHead, 'number' | 'hash' | 'retention_days' | 'events'>;
 }
 
-/** What the service knows of backups of its database. */
 export interface BackupState {
   /** When `tsigil backup` last wrote one, or null if it never did. */
   readonly last_at: string | null;
