@@ -89,9 +89,8 @@ export const SECRET_VERIFICATION = responseObject({
 export type SecretVerification = ValueOf<typeof SECRET_VERIFICATION>;
 
 /**
- * The operations on the encryption of a database. Each operation throws `unavailable` if the
- * database fails. Operations that change keys write `entry` to the audit trail in the same
- * transaction.
+ * Each operation throws `unavailable` if the database fails. Operations that change keys write
+ * `entry` to the audit trail in the same transaction.
  */
 export interface Encryption {
   status(): Promise<EncryptionStatus>;

@@ -1,9 +1,7 @@
 import type { MasterKey } from './master-key.ts';
 import { perType } from '../model/resource.ts';
 
-/**
- * Returns the names of the secret fields. The database stores the values of these fields encrypted.
- */
+/** The database stores the values of these fields encrypted. */
 export const encryptedFields = perType((type): readonly string[] =>
   Object.keys(type.fields).filter((name) => type.fields[name]?.secret === true),
 );
@@ -15,10 +13,7 @@ export const encryptedFields = perType((type): readonly string[] =>
  */
 export type KeyPurpose = 'secrets' | 'mac';
 
-/**
- * The master keys of a source: the first wraps data keys, and all unwrap them. Without keys,
- * `problem` states why the source cannot be used.
- */
+/** The first key wraps data keys, and all unwrap them. Without keys, `problem` states why. */
 export interface FoundKeys {
   readonly keys: readonly MasterKey[];
   readonly problem?: string | undefined;
@@ -63,10 +58,7 @@ export interface AuditKey {
 
 /** The data keys of a process in memory, and the master keys that wrap them. */
 export interface Keyring {
-  /**
-   * Returns the cipher of a column. A cipher cannot decrypt a ciphertext that was moved to another
-   * column or row.
-   */
+  /** A cipher cannot decrypt a ciphertext that was moved to another column or row. */
   cipherOf(table: string, column: string): SecretCipher;
   /** Returns the audit key; undefined if no master key unwraps the MAC key, or none exists. */
   auditKey(): AuditKey | undefined;
@@ -88,10 +80,7 @@ export interface Keyring {
    * deleted meanwhile, so that a row that was read before can still be decrypted.
    */
   load(keys: readonly WrappedKey[]): readonly WrappedKey[];
-  /**
-   * The master keys. The first key wraps data keys, and all keys unwrap data keys. Empty if no
-   * master key is configured.
-   */
+  /** Empty if no master key is configured. */
   readonly masterKeys: readonly MasterKey[];
   /**
    * Reads the master keys again, and uses them. Throws `bad_request`, and changes nothing, if they
@@ -102,10 +91,7 @@ export interface Keyring {
   useMasterKeys(keys: readonly MasterKey[]): void;
   /** Returns a new data key, wrapped by the first master key. */
   newDataKey(number: number, purpose: KeyPurpose, createdAt: string): WrappedKey;
-  /**
-   * Returns a data key wrapped by the first master key. Throws `Error` if the data key cannot be
-   * unwrapped.
-   */
+  /** Wraps a data key with the first master key. Throws `Error` if it cannot be unwrapped. */
   rewrap(key: WrappedKey): WrappedKey;
   /** Makes all ciphers refuse secrets that are not encrypted. */
   requireEncryption(): void;
