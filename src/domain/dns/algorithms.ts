@@ -13,14 +13,10 @@ export function isAlgorithm(text: string): text is AlgorithmName {
   return (ALGORITHM_NAMES as readonly string[]).includes(text);
 }
 
-/** The properties of a TSIG algorithm. */
 interface Algorithm {
   /** The octets of the hash output. Secrets should be at least as long (RFC 2104 section 3). */
   readonly hashOctets: number;
-  /**
-   * Why the algorithm should not be used for new keys (RFC 8945 section 6). Absent for an algorithm
-   * that is recommended.
-   */
+  /** Why new keys should not use it (RFC 8945 section 6). Absent for a recommended algorithm. */
   readonly weakness?: string;
 }
 
@@ -33,10 +29,7 @@ export const ALGORITHMS: Readonly<Record<AlgorithmName, Algorithm>> = {
   'hmac-sha512': { hashOctets: 64 },
 };
 
-/**
- * Returns why an algorithm should not be used for new keys. Returns undefined for an unknown
- * algorithm and for an algorithm that may be used.
- */
+/** Returns undefined for an unknown algorithm, and for one that new keys may use. */
 export function weaknessOf(algorithm: string): string | undefined {
   return isAlgorithm(algorithm) ? ALGORITHMS[algorithm].weakness : undefined;
 }

@@ -14,7 +14,6 @@ import type { Verification } from './tsig.ts';
 /** The requests that verify a key: an SOA query, a zone transfer, or an update. */
 export type Check = 'query' | 'transfer' | 'update';
 
-/** The verdict of a check: whether a name server accepts a key, and if not, why. */
 export type Verdict =
   | 'good'
   | 'unknown key'
@@ -96,10 +95,7 @@ export function changesRequest(zone: string, serial: number, id: number): Buffer
   });
 }
 
-/**
- * Returns the serial number in the SOA record of a response (RFC 1035 section 3.3.13). Returns
- * undefined if the response has no SOA record.
- */
+/** Returns the serial number in the SOA record of a response (RFC 1035 section 3.3.13). */
 export function serialOf({ answers }: Message): number | undefined {
   const data = answers.find(({ type }) => type === TYPES.soa)?.data;
   return data === undefined || data.length < 22 ? undefined : data.readUInt32BE(data.length - 20);
@@ -109,10 +105,7 @@ export function isResponseTo(id: number, message: Message): boolean {
   return message.id === id && (message.flags & FLAGS.response) !== 0;
 }
 
-/**
- * Returns the result of a check from its response, or from the first message of the response. `now`
- * is in seconds since 1970.
- */
+/** Judges a response, or the first message of one. `now` is in seconds since 1970. */
 export function judge(verification: Verification, check: Check, now: number): CheckResult {
   const { outcome, tsig, message } = verification;
   const rcode = rcodeOf(message);
@@ -216,9 +209,8 @@ const UNEXPLAINED =
   'Possible reasons: an unknown key, another secret, clock skew, or a zone that the server does not serve. PowerDNS logs the reason.';
 
 /**
- * Returns the final result for a transfer or an update. Servers often do not sign the response. An
- * unsigned response does not show whether the server accepts the key. In that case, the result of a
- * signed query (`queryResult`) explains the response.
+ * Servers often do not sign the response to a transfer or an update, which then does not show
+ * whether they accept the key. A signed query (`queryResult`) explains such a response.
  */
 export function explainBy(
   queryResult: CheckResult,

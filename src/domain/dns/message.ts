@@ -36,10 +36,7 @@ export const OPCODES = { query: 0, update: 5 } as const;
 export const TYPES = { soa: 6, txt: 16, tsig: 250, ixfr: 251, axfr: 252, any: 255 } as const;
 export const CLASSES = { in: 1, none: 254, any: 255 } as const;
 
-/**
- * Response codes by number (RFC 6895 section 2.3). Codes below 16 occur in headers. Higher codes
- * occur in TSIG records.
- */
+/** Response codes (RFC 6895 section 2.3): below 16 in headers, and higher ones in TSIG records. */
 export const RCODES: Readonly<Record<number, string>> = {
   0: 'NOERROR',
   1: 'FORMERR',
@@ -60,7 +57,6 @@ export const RCODES: Readonly<Record<number, string>> = {
 
 const HEADER_OCTETS = 12;
 
-/** Returns the name of the response code in a message's header, or the number if it has no name. */
 export function rcodeOf({ flags }: Message): string {
   return RCODES[flags & 0xf] ?? String(flags & 0xf);
 }

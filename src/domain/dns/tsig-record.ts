@@ -44,11 +44,7 @@ export function tsigRecord(tsig: Tsig): ResourceRecord {
   return { name: keyName, type: TYPES.tsig, class: CLASSES.any, ttl: 0, data: Buffer.concat(data) };
 }
 
-/**
- * Returns the TSIG record of a message and its offset, or undefined for a message without a TSIG
- * record. Throws `WireError` unless the message has only one TSIG record, as its last record (RFC
- * 8945 section 5.1).
- */
+/** Throws `WireError` if a TSIG record is not the only and last one (RFC 8945 section 5.1). */
 export function findTsig(
   octets: Buffer,
   message: Message<PlacedRecord>,

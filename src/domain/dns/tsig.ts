@@ -87,9 +87,8 @@ export function signMessage(octets: Buffer, key: Key, options: SigningOptions): 
 }
 
 /**
- * Verifies the signature of a message with `key` (RFC 8945 section 5.2). `requestMac` is the MAC of
- * the request if the message is a response. `now` is in seconds since 1970. Throws `WireError` for
- * octets that are not a message.
+ * Verifies a signature (RFC 8945 section 5.2). `requestMac` is set if the message is a response.
+ * `now` is in seconds since 1970. Throws `WireError` for octets that are not a message.
  */
 export function verifyMessage(
   octets: Buffer,

@@ -1,6 +1,4 @@
-/**
- * The error for octets that are not a valid DNS message, or values that do not fit into a message.
- */
+/** Octets that are no valid DNS message, or values that do not fit into one. */
 export class WireError extends Error {
   constructor(problem: string) {
     super(problem);
@@ -91,10 +89,7 @@ export function decodeName(message: Buffer, offset: number): DecodedName {
   }
 }
 
-/**
- * Returns the name in lower case, for comparison and signatures (RFC 4343 section 2). Throws
- * `WireError`.
- */
+/** Folds case for comparison and signatures (RFC 4343 section 2). Throws `WireError`. */
 export function foldedName(name: string): string {
   return decodeName(encodeName(name), 0).name.toLowerCase();
 }
