@@ -1,7 +1,4 @@
-/**
- * One record of a CSV file, and the line on which it begins. `open` is true if the file ends inside
- * quotation marks.
- */
+/** `line` is where it begins. `open` is true if the file ends inside quotation marks. */
 interface CsvRecord {
   readonly line: number;
   readonly fields: readonly string[];

@@ -1,5 +1,3 @@
-/** Parses database URLs. Opens no database. */
-
 export interface DatabaseForm {
   /** Whether several processes may use one database. */
   readonly shared: boolean;
@@ -33,7 +31,6 @@ export interface DatabaseUrl {
   readonly location: string;
 }
 
-/** Returns the parts of a database URL, or undefined if `text` is not a database URL. */
 export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
   const [, name, location = ''] = /^([a-z]+):(.+)$/.exec(text) ?? [];
   const scheme = SCHEMES.find((each) => each === name);
@@ -42,10 +39,7 @@ export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
     : undefined;
 }
 
-/**
- * Replaces the passwords in a database URL with `(hidden)`, both before the host and in the
- * parameters.
- */
+/** Hides the passwords in a database URL, before the host and in the parameters. */
 export function withoutPassword(url: string): string {
   return url
     .replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@')

@@ -14,10 +14,7 @@ export const MAX_NAME_LENGTH = 254;
 
 const MAX_LABEL_LENGTH = 63;
 
-/**
- * Returns whether `text` has more than `max` code points. The time does not grow with the length of
- * `text`.
- */
+/** Compares code points, in a time that does not grow with the length of `text`. */
 function exceeds(text: string, max: number): boolean {
   return text.length > 2 * max || (text.length > max && Array.from(text).length > max);
 }
@@ -27,31 +24,21 @@ export function isOverlongName(text: string): boolean {
   return exceeds(text, MAX_NAME_LENGTH);
 }
 
-/** Returns whether `text` is one label in ASCII form. */
 export function isLabel(text: string): boolean {
   return LABEL.test(text);
 }
 
-/**
- * Returns whether `text` is a name without a trailing dot: labels joined by single dots, at most
- * 254 characters.
- */
+/** Labels joined by single dots, without a trailing dot, at most 254 characters. */
 export function isRelativeName(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && text.split('.').every(isLabel);
 }
 
-/**
- * Returns whether `text` is a name with a trailing dot: labels, each followed by a dot, at most 254
- * characters.
- */
+/** Labels, each followed by a dot, at most 254 characters. */
 export function isAbsoluteName(text: string): boolean {
   return text.endsWith('.') && text.length <= MAX_NAME_LENGTH && isRelativeName(text.slice(0, -1));
 }
 
-/**
- * Returns the suffixes of a name in comparison form, from the name itself to its last label:
- * `a.b.c`, `b.c`, `c`.
- */
+/** From a name in comparison form to its last label: `a.b.c`, `b.c`, `c`. */
 export function suffixes(name: string): string[] {
   const names = [name];
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1))
@@ -65,18 +52,14 @@ export function lastLabel(name: string): string {
 }
 
 /**
- * Returns a name in comparison form with its labels reversed and each followed by a dot:
- * `example.org` gives `org.example.`. The result for a name is a prefix of the results for all
- * names below it. These names are therefore adjacent in an index.
+ * Reverses the labels of a name in comparison form: `example.org` gives `org.example.`, a prefix of
+ * the results for all names below it, which are therefore adjacent in an index.
  */
 export function treeForm(name: string): string {
   return `${name.split('.').reverse().join('.')}.`;
 }
 
-/**
- * Returns whether the name fits into a DNS message (RFC 1035 section 3.1). The limit is 255 octets,
- * including the length before each label and the root.
- */
+/** At most 255 octets, with the length before each label and the root (RFC 1035 section 3.1). */
 export function fitsInMessage(name: string): boolean {
   return name.length <= 253 && isRelativeName(name);
 }

@@ -1,7 +1,4 @@
-/**
- * Returns the texts of the first `most` items, and how many more there are: `a`, `b`, `and 3 more
- * lines`.
- */
+/** The first texts, and how many more there are: `a`, `b`, `and 3 more lines`. */
 export function firstOf<T>(
   items: readonly T[],
   most: number,

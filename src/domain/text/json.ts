@@ -7,7 +7,6 @@ export function memberOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-/** Returns whether a text appears to be JSON: a list or an object. */
 export function looksLikeJson(text: string): boolean {
   return /^\uFEFF?\s*[[{]/.test(text);
 }

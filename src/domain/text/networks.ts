@@ -4,7 +4,6 @@ import { numberOf, textOf } from './ip-numbers.ts';
 export interface Networks {
   /** The networks in their original spelling. */
   readonly list: readonly string[];
-  /** Returns whether an address belongs to one of the networks. */
   includes(address: string | undefined): boolean;
 }
 
@@ -41,10 +40,7 @@ export interface NetworkProblem {
 
 const PROBLEM = 'must be an IP address or a network such as 192.0.2.0/24 or 2001:db8::/32';
 
-/**
- * Returns a network as its first address and the length of its prefix, such as `192.0.2.0/24`. An
- * address is a network with one member. Returns the problem if `text` is not a network.
- */
+/** The first address and the prefix length: `192.0.2.0/24`. An address is a network of one. */
 export function readNetwork(text: string): { readonly value: string } | NetworkProblem {
   const [address = '', length, ...more] = text.split('/');
   const size = { 4: 32, 6: 128 }[isIP(address)];

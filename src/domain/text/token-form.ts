@@ -13,10 +13,7 @@ export function looksLikeToken(text: string): boolean {
 const TOKENS =
   /tsigil_[\x21\x23-\x5b\x5d-\x7e]{24,}|gAAAA[A-Za-z0-9_%=-]{20,}|eyJ[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]*)*/g;
 
-/**
- * Replaces every token in `text` with `(a token)`. Use this function wherever text may quote input:
- * in errors and the log.
- */
+/** Use this function wherever text may quote input: in errors and the log. */
 export function withoutTokens(text: string): string {
   // Most texts contain no prefix of a token. A search for the prefixes takes less time than the
   // regular expression.
