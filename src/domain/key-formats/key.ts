@@ -8,10 +8,7 @@ export type { Key } from '../model/tsig-key.ts';
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
 
-/**
- * Returns the reasons why no DNS message can contain the given members of a key. The list is empty
- * for a usable key.
- */
+/** Why no DNS message can contain the given members of a key. Empty for a usable key. */
 export function wireProblems(given: {
   readonly name?: string | undefined;
   readonly secret?: string | undefined;
@@ -34,10 +31,7 @@ export function wireProblems(given: {
   return problems;
 }
 
-/**
- * Returns the reasons why no program can use the key. The list is empty for a valid key. Messages
- * quote no value, because any value may contain a secret.
- */
+/** Why no program can use the key. Messages quote no value: any value may be a secret. */
 export function keyProblems({ name, algorithm, secret }: Key): string[] {
   const problems = wireProblems(secret === '' ? { name } : { name, secret });
   return [
@@ -58,7 +52,6 @@ export function canonicalKey({ name, algorithm, secret }: Key): Key {
   return { name: comparisonForm(name), algorithm, secret };
 }
 
-/** A key without its name. */
 export type KeyMaterial = Pick<Key, 'algorithm' | 'secret'>;
 
 export function isSameMaterial(one: KeyMaterial, other: KeyMaterial | undefined): boolean {
@@ -70,10 +63,7 @@ export function isSameKey(one: Key, other: Key): boolean {
   return comparisonForm(one.name) === comparisonForm(other.name) && isSameMaterial(one, other);
 }
 
-/**
- * The API's name of each algorithm that other programs name differently (RFC 8945 section 6). NSD
- * omits `hmac-`.
- */
+/** The API's names of algorithms, by other names (RFC 8945 section 6). NSD omits `hmac-`. */
 const ALIASES: Readonly<Record<string, string>> = {
   'hmac-md5.sig-alg.reg.int': 'hmac-md5',
   ...Object.fromEntries(
@@ -81,10 +71,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   ),
 };
 
-/**
- * Returns the API's name of the algorithm that another program names `text`, or undefined for an
- * unknown algorithm.
- */
+/** Returns the API's name of the algorithm that another program names `text`. */
 export function readAlgorithm(text: string): string | undefined {
   const name = comparisonForm(text);
   if (isAlgorithm(name)) return name;

@@ -19,10 +19,7 @@ export interface Token extends Origin {
   readonly end: number;
 }
 
-/**
- * BIND key clauses, in the output of `tsig-keygen`, or anywhere in `named.conf` or a part of
- * `named.conf`.
- */
+/** BIND key clauses, as `tsig-keygen` prints them, or anywhere in `named.conf` or a part of it. */
 export function readBindClauses(text: string, include?: ReadIncluded, path = ''): Entry[] {
   const tokens = allTokens(text, include);
   const uses = controlUses(tokens);
@@ -44,10 +41,7 @@ export function readBindKeys(text: string, include?: ReadIncluded): Entry[] {
   return clausesIn(allTokens(text, include)).map(({ token, parts }) => entryOf(token, parts));
 }
 
-/**
- * Returns the tokens of a configuration. The tokens of included files replace the include
- * statements. Throws `KeyFileError`.
- */
+/** The tokens of included files replace the include statements. Throws `KeyFileError`. */
 export function allTokens(text: string, include: ReadIncluded = () => []): readonly Token[] {
   const tokens: Token[] = [];
   const start = { depth: 0, clause: '', directories: [], starts: true };
@@ -106,10 +100,7 @@ export function controlUses(tokens: readonly Token[]): ReadonlyMap<string, strin
   return uses;
 }
 
-/**
- * Returns why a key must not become a key for DNS requests, or undefined. `path` is that of the
- * file that defines it.
- */
+/** Why a key must not become a key for DNS requests. `path` is that of the defining file. */
 export function useOf(
   uses: ReturnType<typeof controlUses>,
   name: string,
@@ -130,10 +121,7 @@ function fileName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/**
- * A position in the nested clauses of a configuration. An included file continues at the position
- * of its include statement.
- */
+/** An included file continues at the position of its include statement. */
 interface Position {
   depth: number;
   /** The name of the outermost clause. */
@@ -143,10 +131,7 @@ interface Position {
   starts: boolean;
 }
 
-/**
- * Adds the tokens of a file to `tokens`. The tokens of an included file replace its include
- * statement, even within a key clause.
- */
+/** Included tokens replace their include statement even within a key clause. */
 function addTokens(
   tokens: Token[],
   text: string,
@@ -179,10 +164,7 @@ function addTokens(
   }
 }
 
-/**
- * Returns the values of the statements in a key clause. `start` is the index of the first token in
- * the clause. Throws `KeyFileError`.
- */
+/** `start` is the index of the first token in the clause. Throws `KeyFileError`. */
 function readClause(tokens: readonly Token[], start: number, name: string, origin: Origin): Parts {
   const parts: Parts = { name };
   for (let index = start; index < tokens.length; index += 3) {
@@ -210,7 +192,6 @@ function isText(token: Token | undefined): token is Token & { kind: 'word' | 'qu
   return token?.kind === 'word' || token?.kind === 'quoted';
 }
 
-/** Returns the tokens of a configuration, except comments. */
 function tokensOf(text: string, file: IncludedFile | undefined): Token[] {
   const tokens: Token[] = [];
   let line = 1;
@@ -235,10 +216,7 @@ function tokensOf(text: string, file: IncludedFile | undefined): Token[] {
   return tokens;
 }
 
-/**
- * Returns the end of the comment, quoted text, punctuation, blank or word that begins at `start`.
- * Throws `KeyFileError`.
- */
+/** The end of the token, comment or blank that begins at `start`. Throws `KeyFileError`. */
 function endOfToken(text: string, start: number, origin: Origin): number {
   const character = text.charAt(start);
   if (text.startsWith('/*', start)) {

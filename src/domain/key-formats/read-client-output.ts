@@ -38,7 +38,6 @@ function readJson(text: string): Entry[] {
   return read.items.map(({ line, item }) => entryIn(line, (name) => memberOf(item, name)));
 }
 
-/** Reads lines below a header, which names the columns. */
 function readCsv(text: string): Entry[] {
   const [header, ...records] = readRecords(text.replace(/^\uFEFF/, ''), ',');
   if (header === undefined) return [];

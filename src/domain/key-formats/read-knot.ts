@@ -22,9 +22,7 @@ const ITEMS: Readonly<Record<string, keyof Parts>> = {
   secret: 'secret',
 };
 
-/**
- * The key section of a Knot DNS configuration, for example from `keymgr -t` or `knotc conf-export`.
- */
+/** The key section of a configuration, for example from `keymgr -t` or `knotc conf-export`. */
 export function readKnotKeys(text: string, include?: ReadIncluded): Entry[] {
   return knotEntries(text, ['key'], include).map(keyEntryOf);
 }
@@ -47,8 +45,8 @@ export interface KnotItem {
 
 /**
  * Returns the entries of some sections, in a file and in the files that it includes. A section ends
- * at the end of its file. Calls `onOutermost` for each line outside of all sections, with the name of the
- * section that begins there, if one does. Throws `KeyFileError`.
+ * at the end of its file. Calls `onOutermost` for each line outside of all sections, with the name
+ * of the section that begins there, if one does. Throws `KeyFileError`.
  */
 export function knotEntries(
   text: string,
@@ -125,9 +123,7 @@ export function keyEntryOf({ line, file, items }: KnotEntry): Entry {
 /** One value of a list, and the comma or bracket after it. */
 const VALUE = /\s*(?:"((?:[^"\\]|\\.)*)"\s*|'([^']*)'\s*|([^\s,\]"'][^,\]]*))?([,\]])/y;
 
-/**
- * Returns the values of an item: one value, or a list in brackets. Throws `KeyFileError`.
- */
+/** Returns the values of an item: one value, or a list in brackets. Throws `KeyFileError`. */
 function readValues(text: string, origin: Origin): string[] {
   const start = /^\s*\[/.exec(text)?.[0].length;
   if (start === undefined) return [readValue(text, origin)];
@@ -143,10 +139,7 @@ function readValues(text: string, origin: Origin): string[] {
   }
 }
 
-/**
- * Returns a value without its quotation marks and without a comment after it. Throws
- * `KeyFileError`.
- */
+/** Returns a value without quotation marks and a comment after it. Throws `KeyFileError`. */
 function readValue(given: string, origin: Origin): string {
   const value = given.trim();
   const quote = value[0];

@@ -12,10 +12,7 @@ export function readPdnsutilLines(text: string): Entry[] {
   });
 }
 
-/**
- * The format of `-y` and of the key files of Knot's tools: one key on each line, as
- * `hmac-sha256:name:secret`.
- */
+/** The format of `-y` and of key files of Knot's tools: `hmac-sha256:name:secret` on each line. */
 export function readColonLines(text: string): Entry[] {
   return eachLine(text, (content, line) => {
     const [algorithm, name, secret, ...rest] = content.split(':');
@@ -26,7 +23,6 @@ export function readColonLines(text: string): Entry[] {
   });
 }
 
-/** Applies `read` to each line that is neither empty nor a comment, and returns the results. */
 function eachLine(text: string, read: (content: string, line: number) => Entry): Entry[] {
   return linesOf(text).flatMap((raw, index) => {
     const content = raw.trim();

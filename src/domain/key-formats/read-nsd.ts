@@ -47,7 +47,6 @@ export function readNsdKeys(text: string, include?: ReadIncluded): Entry[] {
 export interface NsdAttribute extends NsdSpan {
   readonly name: string;
   readonly values: string[];
-  /** Where the values are. */
   readonly spans: NsdSpan[];
 }
 
@@ -94,10 +93,7 @@ export function keyEntryOf({ attributes, line, file }: NsdEntry): Entry {
   return entryOf({ line, file }, { algorithm: 'hmac-sha256', ...parts }, true);
 }
 
-/**
- * Yields the tokens of a file. The tokens of an included file replace its include statement, even
- * within a key.
- */
+/** The tokens of an included file replace its include statement, even within a key. */
 function* withIncluded(
   text: string,
   file: IncludedFile | undefined,

@@ -6,10 +6,7 @@ export interface IncludedFile {
   readonly text: string;
 }
 
-/**
- * A place in a configuration. Line numbers start at 1. `file` is undefined for the file that the
- * caller passed.
- */
+/** Line numbers start at 1. `file` is undefined for the file that the caller passed. */
 export interface Origin {
   readonly line: number;
   readonly file?: IncludedFile | undefined;
@@ -22,8 +19,8 @@ export interface KeyScope {
 }
 
 /**
- * One entry of a key file: a key, with its scope if the format has scopes, the problem with an invalid entry, or the reason why an import
- * leaves out a key that signs no DNS requests between servers.
+ * A key, with its scope if the format has scopes, the problem with an invalid entry, or the reason
+ * why an import leaves out a key that signs no DNS requests between servers.
  */
 export type Entry = Origin &
   (
@@ -44,10 +41,7 @@ export type ReadIncluded = (statement: IncludeStatement) => readonly IncludedFil
 
 /** The rules by which a program finds the files of an include statement. */
 export interface IncludeRules {
-  /**
-   * The folder of a relative path: the folder of the including file, or the working directory of
-   * the program.
-   */
+  /** The folder of the including file, or the working directory of the program. */
   readonly relativeTo: 'file' | 'working directory';
   readonly mayMatchNothing: boolean;
   /** Whether `{a,b}` in a pattern matches both words. */
@@ -86,7 +80,6 @@ export class KeyFileError extends Error {
   }
 }
 
-/** The parts of a key in a key file. A missing part is undefined. */
 export interface Parts {
   name?: string;
   algorithm?: string;

@@ -33,7 +33,6 @@ export interface KeyListWriter extends FormatDescription {
   writeAll(keys: readonly Key[]): string;
 }
 
-/** An export format: the form in which a program accepts keys. */
 export type ExportFormat = KeyWriter | KeyListWriter;
 
 export function holdsSeveral(format: ExportFormat): format is KeyListWriter {
@@ -63,10 +62,7 @@ export function comments(...texts: readonly string[]): string {
   return lines(...texts.map((text) => `# ${text}`));
 }
 
-/**
- * Returns an environment file with these variables. The values need no quotes, because none
- * contains a special character.
- */
+/** The values need no quotes, because none contains a special character. */
 export function environmentFile(
   comment: string,
   variables: Readonly<Record<string, string>>,
@@ -77,10 +73,7 @@ export function environmentFile(
   );
 }
 
-/**
- * Returns what a secondary adds for a zone, as `linesOf` returns it. Without a zone, returns an
- * example as comments.
- */
+/** What a secondary adds for a zone. Without a zone, an example as comments. */
 export function secondaryZone(
   { zone }: Pick<Primary, 'zone'>,
   linesOf: (zone: string) => readonly string[],
