@@ -65,9 +65,7 @@ export const certbot: KeyWriter = {
 /** The prefixes of the variables of lego 5 (`--dns dnsupdate`) and of lego 4 (`--dns rfc2136`). */
 const LEGO_PREFIXES = ['DNSUPDATE', 'RFC2136'];
 
-/**
- * Environment variables of lego and of programs that use it. lego's algorithm names end in a dot.
- */
+/** Variables of lego and of programs that use it. lego's algorithm names end in a dot. */
 export const lego: KeyWriter = {
   consumer: 'lego and Traefik',
   extension: 'env',

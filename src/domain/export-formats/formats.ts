@@ -108,10 +108,7 @@ export function findFormat(name: string): ExportFormat {
   return format;
 }
 
-/**
- * Returns the reasons why the consumer of `format` cannot use the key. The list is empty if the
- * consumer can use the key.
- */
+/** Why the consumer of `format` cannot use the key. Empty if it can. */
 export function exportProblems(format: ExportFormat, key: Key): string[] {
   const problems = keyProblems(key);
   if (problems.length > 0 || format.algorithms.includes(key.algorithm)) return problems;
@@ -121,9 +118,9 @@ export function exportProblems(format: ExportFormat, key: Key): string[] {
 }
 
 /**
- * Returns the key in the format with this name. Rejects invalid names and secrets instead of
- * escaping them, so that a key cannot inject text into the output. With `primary`, which
- * `readPrimary` returned, the text is for a secondary server. Throws `bad_request` for an unknown format, and `not_exportable` for a key that the format's consumer cannot use.
+ * Rejects invalid names and secrets instead of escaping them, so that a key cannot inject text into
+ * the output. `primary`, from `readPrimary`, makes it a text for a secondary server. Throws
+ * `bad_request` for an unknown format, and `not_exportable` for a key that the consumer cannot use.
  */
 export function exportKey(formatName: string, key: Key, primary?: Primary): KeyFile {
   const format = findFormat(formatName);
@@ -133,10 +130,7 @@ export function exportKey(formatName: string, key: Key, primary?: Primary): KeyF
   return { text, fileName: `${canonicalKey(key).name.slice(0, 200)}.${extension}` };
 }
 
-/**
- * Returns keys as one text in the format with this name. Throws the errors of `exportKey`, and also
- * `bad_request` for several keys in a format whose files hold one key.
- */
+/** Throws like `exportKey`, and `bad_request` for several keys in a format of one key each. */
 export function exportKeys(formatName: string, keys: readonly Key[]): string {
   const format = findFormat(formatName);
   const problems = keys.flatMap((key) => exportProblems(format, key));

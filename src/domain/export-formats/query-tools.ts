@@ -8,7 +8,6 @@ import {
   type KeyWriter,
 } from '../key-formats/writer.ts';
 
-/** The key file for `-k` of BIND's tools. */
 export const nsupdate: KeyWriter = {
   consumer: 'nsupdate, dig and delv (`-k`)',
   extension: 'key',
@@ -16,7 +15,6 @@ export const nsupdate: KeyWriter = {
   write: bindClause,
 };
 
-/** The key file for `-k` of Knot's tools. */
 export const knsupdate: KeyWriter = {
   consumer: 'knsupdate and kdig (`-k`)',
   extension: 'key',

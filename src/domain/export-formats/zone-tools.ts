@@ -9,10 +9,7 @@ import {
   type KeyWriter,
 } from '../key-formats/writer.ts';
 
-/**
- * Environment variables of external-dns. The variables replace flags, so the secret is not on the
- * command line.
- */
+/** The variables replace flags, so the secret is not on the command line. */
 export const externalDns: KeyWriter = {
   consumer: 'external-dns',
   extension: 'env',
@@ -92,10 +89,7 @@ export const kea: KeyListWriter = {
     ),
 };
 
-/**
- * The key file for the property `secrets` of CoreDNS's `tsig` plugin. The file has no comments,
- * because the plugin rejects them.
- */
+/** The file has no comments, because the plugin rejects them. */
 export const coredns: KeyListWriter = {
   consumer: 'CoreDNS (`secrets` of its plugin `tsig`)',
   extension: 'conf',
