@@ -2,20 +2,14 @@ import { asError, ServiceError } from '../model/errors.ts';
 
 /** The limits of a fair queue. A job uses one slot, unless the call of `run` requests more. */
 export interface FairQueueOptions {
-  /** The number of slots for all owners together. */
   readonly concurrency: number;
-  /**
-   * The maximum number of slots in use by one owner. If this is below `concurrency`, one owner cannot
-   * use every slot.
-   */
+  /** The slots that one owner may use. Below `concurrency`, one owner cannot use every slot. */
   readonly concurrencyPerOwner: number;
   /** The maximum number of waiting jobs of one owner. The queue rejects further jobs. */
   readonly maxWaitingPerOwner: number;
-  /** The maximum number of waiting jobs of all owners. The queue rejects further jobs. */
   readonly maxWaiting: number;
 }
 
-/** A queue that runs the jobs of several owners under a common limit. */
 export interface FairQueue {
   /**
    * Runs `work` when `slots` are free for `owner`, and returns the result of `work`. A job that
@@ -59,10 +53,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     used += slots;
   };
 
-  /**
-   * Returns the next job: the first job of the owner served least recently, among owners below
-   * their limit.
-   */
+  /** The first job of the owner served least recently, among owners below their limit. */
   const nextWaiting = () => {
     let next: Share | undefined;
     let first: Waiting | undefined;
@@ -80,9 +71,6 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     return first;
   };
 
-  /**
-   * Returns whether a new job may run at once: enough slots are free, and no job is due before it.
-   */
   const mayStart = (share: Share, slots: number) =>
     share.waiting.size === 0 &&
     share.used + slots <= concurrencyPerOwner &&

@@ -1,6 +1,5 @@
 /**
- * Returns a function that shares runs of `work`. A caller that arrives during a run gets the result
- * of that run. The function rejects with the error of `work`. The next call after an error runs
+ * A caller that arrives during a run gets the result of that run. The next call after an error runs
  * `work` again.
  */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {

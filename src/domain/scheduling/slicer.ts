@@ -17,12 +17,8 @@ export function noteConnection(): void {
   accepted += 1;
 }
 
-/**
- * The slices of long work: 5 ms each, or 15 ms in a transaction. The process serves other requests
- * between slices.
- */
+/** Long work in slices of 5 ms, or 15 ms in a transaction. Other requests run between slices. */
 export interface Slicer {
-  /** Returns whether the current slice has ended. */
   isOver(): boolean;
   /**
    * Lets the event loop run waiting work, then begins a new slice. While connections arrive, waits
@@ -52,7 +48,6 @@ export function createSlicer(milliseconds: () => number, sliceMs = SLICE_MS): Sl
   };
 }
 
-/** Begins a new slice if the current slice has ended. */
 export async function nextIfOver(slicer: Slicer): Promise<void> {
   if (slicer.isOver()) await slicer.next();
 }
@@ -88,7 +83,6 @@ export async function* partsInSlices<T>(
   }
 }
 
-/** Calls `work` for each item, in order and in slices. */
 export async function eachInSlices<T>(
   slicer: Slicer,
   items: Iterable<T>,
