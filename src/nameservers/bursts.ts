@@ -3,19 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** A burst begins with this many changes in this time. */
 const FIRST = { changes: 4, ms: 10 };
 
-/**
- * A burst continues while this many changes arrive in this time. One commit may take up to 100 ms.
- */
+/** A burst continues with this many changes in this time. One commit may take up to 100 ms. */
 const NEXT = { changes: 20, ms: 100 };
 
 const MAX_DELAY_MS = 1000;
 
 /**
- * Delays a pass until the burst of changes for its name server ends. A pass takes about as much CPU
- * time for one new key as for 1000. The delay therefore saves CPU time for requests. `countChanges`
- * returns the number of changes that wait. Resolves after 10 ms if no burst has begun. Otherwise
- * resolves when fewer than 200 changes per second arrive or `isStopping` returns true. Waits at
- * most 1 s. Throws what `countChanges` throws. `milliseconds` is a monotonic clock.
+ * Delays a pass until the burst of changes for its name server ends, which saves CPU time for
+ * requests: a pass takes about as much for one new key as for 1000. Resolves after 10 ms if no
+ * burst has begun, at the latest after 1 s, and once `isStopping` returns true. Throws what
+ * `countChanges` throws. `milliseconds` is a monotonic clock.
  */
 export async function untilCalm(
   countChanges: () => Promise<number>,

@@ -52,7 +52,6 @@ export async function checkConfiguration(
   return [...lists, left];
 }
 
-/** Returns the former files that `checkConfiguration` names. */
 export async function formerFilesOf(
   driver: Driver,
   signal: AbortSignal,

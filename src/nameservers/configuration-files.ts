@@ -21,7 +21,6 @@ export interface ConfigurationFiles {
   readonly ownPaths: ReadonlySet<string>;
   /** Returns the files of an include statement. Throws if they were not read. */
   readonly include: ReadIncluded;
-  /** The files that were read, by path. */
   readonly files: ReadonlyMap<string, ReadFile>;
 }
 

@@ -4,10 +4,7 @@ import type { Fault } from '../domain/model/fault.ts';
 import type { Kind } from '../domain/model/field.ts';
 import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
 
-/**
- * The interface of drivers. A driver gives one running name server exactly the keys of a desired
- * state. It does not change keys that are not Tsigil's.
- */
+/** Gives one running name server exactly the keys of a desired state. Changes only Tsigil's. */
 export interface Driver {
   /**
    * Makes the server hold exactly the keys of `state`, with their rights. May be called again after
@@ -35,10 +32,7 @@ export interface Driver {
     ownNames: ReadonlySet<string>,
     signal: AbortSignal,
   ): Promise<readonly Difference[]>;
-  /**
-   * Returns the stamp that the last delivery wrote on the server, or undefined if the server has no
-   * stamp. Throws `DriverError`.
-   */
+  /** Returns the stamp that the last delivery wrote on the server. Throws `DriverError`. */
   stamp(signal: AbortSignal): Promise<string | undefined>;
   /**
    * Returns the names of keys on the server that are neither Tsigil's nor the server's own, in
@@ -217,10 +211,7 @@ export class DriverError extends Error implements Fault {
   }
 }
 
-/**
- * The refusal of a key whose name exists, or of a configuration in which two keys have the same
- * name.
- */
+/** The refusal of a key whose name exists, or of a configuration with two keys of one name. */
 export class DuplicateKeyError extends DriverError {}
 
 export interface DriverDefinition {
@@ -234,7 +225,6 @@ export interface DriverDefinition {
   create(options: unknown, id: string): Driver;
 }
 
-/** Returns the definition of a driver whose options are of the kind `options`. */
 export function defineDriver<Options>(definition: {
   readonly options: Kind<Options>;
   create(options: Options, id: string): Driver;

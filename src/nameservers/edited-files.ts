@@ -67,10 +67,7 @@ async function newestKept(path: string, text: string): Promise<string | undefine
   }
 }
 
-/**
- * Opens the files of a server to edit them: its configuration, and Tsigil's file, which it may
- * include. Throws `DriverError`.
- */
+/** Opens the configuration, and Tsigil's file, which it may include. Throws `DriverError`. */
 export async function openFiles(server: ServerFiles) {
   const { format, own, main, plain } = server;
   const configuration = await readConfiguration(main, own);
@@ -130,7 +127,6 @@ export async function openFiles(server: ServerFiles) {
   };
 }
 
-/** Returns what edits the files with these texts, and takes back what it has edited. */
 function createEditor(
   { own, main, checker, load }: ServerFiles,
   texts: ReadonlyMap<string, string>,

@@ -15,7 +15,6 @@ const COMMENT: StampForm = {
 /** The comment with the names of removed keys that have secrets no one knows. */
 const DISABLED = '# Disabled, because other lines name these keys: ';
 
-/** The keys of Tsigil's file. */
 export interface FileKeys {
   readonly state: DesiredState;
   /** Tsigil's keys that stay in the file although the state does not have them. */
@@ -61,7 +60,6 @@ export function stampIn({ stamp = COMMENT }: FileServer, content: string): strin
   return stamp.pattern.exec(content)?.[1];
 }
 
-/** Returns the keys and lists of Tsigil's file, without what makes it Tsigil's. */
 export function plainContent({ stamp = COMMENT }: FileServer, content: string): string {
   return withoutHeader(content).replace(stamp.pattern, '');
 }
@@ -70,7 +68,6 @@ function disabledLine(keys: readonly Key[]): string {
   return `${DISABLED}${keys.map(({ name }) => name).join(' ')}\n`;
 }
 
-/** Returns the names of the disabled keys of Tsigil's file. */
 export function disabledIn(content: string): ReadonlySet<string> {
   const start = content.indexOf(`\n${DISABLED}`) + 1;
   if (start === 0) return new Set();

@@ -69,10 +69,8 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
   /** The last comparison, if nothing differed. */
   let same: Sameness | undefined;
 
-  /** Why it is not known from where the server has keys of Tsigil, if the last plan found such keys. */
   let unplaced: Unplaced | undefined;
 
-  /** The names that the server refused, because its configuration has other keys with them. */
   let refusedNames: ReadonlySet<string> = new Set();
 
   /**
@@ -101,10 +99,7 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     loaded.has(content, formerKeys) &&
     (loaded.certain || digest === digestOf(content));
 
-  /**
-   * Replaces and loads the file. If the server refuses the file because of the names of keys,
-   * returns these names.
-   */
+  /** Returns the names of keys because of which the server refuses the new file. */
   const replace = async (
     planned: FilePlan,
     state: DesiredState,
@@ -134,7 +129,6 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     }
   };
 
-  /** Returns the names of the keys because of which the server refuses the file with `error`. */
   const namesRefused = async (
     planned: FilePlan,
     state: DesiredState,
@@ -337,10 +331,7 @@ export function createFileDriver(fileServer: FileServer, options: FileOptions, i
     };
   };
 
-  /**
-   * Checks that the server has loaded the file. Returns no requirement for a file without keys,
-   * because a server shows only keys.
-   */
+  /** Returns no requirement for a file without keys, because a server shows only keys. */
   const checkInclude = async (
     loaded: Loaded,
     name: string,

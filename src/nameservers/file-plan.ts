@@ -21,7 +21,6 @@ export interface FilePlan extends Omit<FileKeys, 'state'> {
   /** Keys that were left out, because other keys on the server have their names. */
   readonly takenKeys: readonly DesiredKey[];
   readonly loaded: Loaded;
-  /** The keys of the former content. */
   readonly formerKeys: ReadonlyMap<string, Key>;
   /** Why the server is not ready to load the file. Undefined if it is, or if this is not known. */
   readonly prepared: string | undefined;

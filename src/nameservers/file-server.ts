@@ -10,9 +10,7 @@ import type { KeyReferences, Requirement } from './driver.ts';
 /** A name server that reads its keys from a file that its configuration includes. */
 export interface FileServer {
   readonly brand: Brand;
-  /** The import format of the configuration. */
   readonly format: string;
-  /** Returns the command that checks a configuration. */
   checker(file: string): readonly [program: string, ...parameters: string[]];
   /**
    * The rights for which each zone has an access list in the file, even without keys. The default is
@@ -75,9 +73,7 @@ export interface StampForm {
 }
 
 export interface Loaded {
-  /**
-   * Returns the names of all keys in comparison form, or undefined if the server does not list them.
-   */
+  /** In comparison form. Returns undefined if the server does not list all keys. */
   names(): Pick<ReadonlySet<string>, 'has' | 'size'> | undefined;
   /**
    * Returns whether the server has loaded this content. `certain` is false if the server shows only
@@ -139,7 +135,6 @@ function* partsOf(content: string, start: string): Iterable<string> {
   }
 }
 
-/** Returns whether a server has all keys of its file, with the same values. */
 function hasKeys(loaded: ReadonlyMap<string, Key>, keys: ReadonlyMap<string, Key>): boolean {
   return [...keys].every(([name, key]) => isSameMaterial(key, loaded.get(name)));
 }

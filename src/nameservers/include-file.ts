@@ -222,9 +222,7 @@ async function write(options: FileOptions, temporary: string, content: string): 
   }
 }
 
-/**
- * Returns the ids of the owner and the group to set. -1 leaves the owner or the group unchanged.
- */
+/** -1 leaves the owner or the group unchanged. */
 async function ownerOf({
   owner,
   group,

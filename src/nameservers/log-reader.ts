@@ -223,7 +223,6 @@ function hostAddresses(): ReadonlySet<string> {
   return new Set(all.map(({ address }) => address));
 }
 
-/** Adds a use to the others of the same key, operation, outcome and client. */
 function add(uses: Uses, use: KeyUse): void {
   const id = [use.key, use.operation, use.outcome, use.address].join(' ');
   const former = uses.get(id);

@@ -6,10 +6,7 @@ import { DriverError } from './driver.ts';
 /** The maximum length of a problem that a program reports. */
 export const MAX_REASON = 300;
 
-/**
- * Runs a program and returns its standard output and standard error. Throws if the program cannot
- * run.
- */
+/** Returns standard output and standard error. Throws if the program cannot run. */
 export async function outputOf(
   program: string,
   parameters: readonly string[],

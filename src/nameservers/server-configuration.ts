@@ -19,7 +19,6 @@ export interface Unplaced {
 /** What the files of a name server say besides Tsigil's file, as far as this process can read them. */
 export function createServerConfiguration(server: FileServer, own: string) {
   const { title: program } = server.brand;
-  /** The main configuration file of the server. */
   let main: string | undefined;
 
   /** The keys that other files define, and the state of these files. */
@@ -94,7 +93,6 @@ export function createServerConfiguration(server: FileServer, own: string) {
     return { keys };
   };
 
-  /** Whether the server has shown that it reads the configuration. */
   let isRead = false;
 
   /**

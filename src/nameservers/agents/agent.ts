@@ -35,18 +35,14 @@ const REPAIR_MS = 60_000;
 
 export interface AgentDependencies {
   readonly link: ServiceLink;
-  /** The name of the agent. */
   readonly agent: string;
   /** The name of the name server. */
   readonly nameServer: string;
-  /** The name of the driver. */
   readonly driver: string;
-  /** Creates the driver of the name server with this id. */
   createDriver(id: string): Driver;
   readonly logReader?: LogReader | undefined;
   readonly verify: Verify;
   readonly log: DeliveryLog;
-  /** The signal that stops the agent. */
   readonly signal: AbortSignal;
   /** Returns a number from 0 to 1. */
   random(): number;
@@ -114,7 +110,6 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
   link.close();
 }
 
-/** The name server of an agent. */
 interface Served {
   readonly id: string;
   readonly driver: Driver;
@@ -214,7 +209,6 @@ async function usableJob(
   throw new RefusedError(200, message);
 }
 
-/** Returns why a job does not fit the configuration of the agent. */
 function problemOf(job: Job, name: string, driver: string): string | undefined {
   const { name_server: server } = job;
   if (server.name.toLowerCase() !== name.toLowerCase())
@@ -224,12 +218,10 @@ function problemOf(job: Job, name: string, driver: string): string | undefined {
   return undefined;
 }
 
-/** A function that repeats requests to the service until one succeeds. */
 interface Contact {
   /**
-   * Returns what `work` returns, or undefined once the agent stops. After a failure, calls `failed`
-   * and waits up to 5 s. The time is random, so that agents do not all send requests at once. If
-   * another agent has the lease, waits 0.5 to 1.5 s.
+   * Returns undefined once the agent stops. After a failure, calls `failed`, and waits for a random
+   * time, so that agents do not all send requests at once.
    */
   until<T>(
     work: () => Promise<T>,

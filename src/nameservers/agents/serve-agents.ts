@@ -10,10 +10,7 @@ import { preparePass } from '../reconciler/prepare.ts';
 import { recordError, recordPass } from '../reconciler/record.ts';
 import { waitForWork } from './waiting.ts';
 
-/**
- * At most this many passes read keys at the same time, one for each name server. The passes of
- * other name servers wait.
- */
+/** The passes that read keys at the same time, one for each name server. Others wait. */
 const READS = {
   concurrency: 2,
   concurrencyPerOwner: 1,

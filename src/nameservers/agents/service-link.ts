@@ -18,7 +18,6 @@ const RENEW_SECONDS = 5;
 /** The maximum size of a response: 1 kB for each of 64,000 keys. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** The error for a request that the service refuses. */
 export class RefusedError extends Error {
   readonly status: number;
 
@@ -29,22 +28,16 @@ export class RefusedError extends Error {
   }
 }
 
-/** The service to connect to, and the identity of the agent. */
 export interface LinkSettings {
   readonly url: string;
   /** The CA certificates in PEM. Absent to trust the CAs of Node.js. */
   readonly ca: string | undefined;
   /** Each request reads this file, so that an operator can replace the token. */
   readonly tokenFile: string;
-  /** The name of the agent. */
   readonly agent: string;
 }
 
-/**
- * The functions that send an agent's requests to the service. They throw `RefusedError` if the
- * service refuses the request. They throw `NetError` if the service does not respond or is not
- * available.
- */
+/** Throws `RefusedError`, or `NetError` if the service does not respond or is not available. */
 export interface ServiceLink {
   /** Returns the id of the name server to which the token is limited. */
   nameServerId(signal: AbortSignal): Promise<string>;
@@ -56,11 +49,9 @@ export interface ServiceLink {
   observed(id: string, answer: Answer): Promise<void>;
   /** Extends the lease of a pass. Returns the number of changes that wait. */
   renew(id: string, fence: number): Promise<number>;
-  /** Closes the connections. */
   close(): void;
 }
 
-/** A job, or why the agent cannot use it. */
 type GivenJob = { readonly job: Job } | { readonly problem: string; readonly fence: number };
 
 /** Reads a job. Throws `RefusedError` if the response has not even the number of a pass. */
@@ -82,7 +73,6 @@ function readJob(value: unknown, status: number): GivenJob {
 /** The members of a job in every format. */
 const HEAD = responseObject({ format: integer(1), fence: integer(0) });
 
-/** Returns the functions that send an agent's requests to the service. */
 export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink {
   const client = createHttpClient({
     trust: { ca },

@@ -16,7 +16,6 @@ const MAX_NAME = 64;
 /** The time limit for checking all requirements. */
 const CHECK_MS = 20_000;
 
-/** The configuration of an agent. */
 export interface AgentSettings {
   readonly url: string;
   readonly caFile?: string;
@@ -28,7 +27,6 @@ export interface AgentSettings {
   readonly local: unknown;
 }
 
-/** Returns the problems with the driver, its options and the files of an agent. */
 export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings): string[] {
   const { nameServer: name, driver, local } = settings;
   const files = [tokenFile, ...(caFile === undefined ? [] : [caFile])];
@@ -46,10 +44,8 @@ export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings)
   ];
 }
 
-/** What an agent needs from the process that runs it. */
 export interface AgentProcess {
   readonly log: DeliveryLog;
-  /** The signal that stops the agent. */
   readonly signal: AbortSignal;
 }
 
@@ -78,9 +74,7 @@ export async function startAgent(
   log.info({ name_server: nameServer, agent }, 'agent stopped');
 }
 
-/**
- * Checks the requirements of an agent on its host. Throws if the service does not accept the token.
- */
+/** Throws if the service does not accept the token. */
 export async function checkAgent(settings: AgentSettings): Promise<readonly Requirement[]> {
   const signal = AbortSignal.timeout(CHECK_MS);
   const link = linkOf(settings, hostOf(settings));

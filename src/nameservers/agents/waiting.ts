@@ -9,14 +9,12 @@ const LAST_MS = 1000;
 export interface WaitingDependencies {
   /** Returns which of these name servers have work. */
   due(ids: readonly string[]): Promise<string[]>;
-  /** Returns the number of waiting changes of a name server. */
   countChanges(id: string): Promise<number>;
   /** Calls `wake` after changes. Returns a function that stops these calls. */
   listen(wake: () => void): () => Promise<void>;
   failed(error: unknown): void;
 }
 
-/** The functions that wait for work of name servers. */
 export interface Waiting {
   /**
    * Resolves to true once the name server has work. Resolves to false after `ms` or when the signal
@@ -28,10 +26,7 @@ export interface Waiting {
   close(): Promise<void>;
 }
 
-/**
- * Creates functions that wait for work of name servers. A change costs one query, however many
- * calls wait.
- */
+/** A change costs one query, however many calls wait. */
 export function waitForWork({ due, countChanges, listen, failed }: WaitingDependencies): Waiting {
   const waiters = new Map<string, (hasWork: boolean) => void>();
   let stopListening: (() => Promise<void>) | undefined;

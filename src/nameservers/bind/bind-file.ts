@@ -6,8 +6,6 @@ import type { Key } from '../../domain/key-formats/key.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import type { StampForm } from '../file-server.ts';
 
-/** The file that BIND includes: keys and named access lists. */
-
 /**
  * The rights for which the file has an access list for each zone, for each value of the option. Lists
  * with keys and lists from the former file are always in it.

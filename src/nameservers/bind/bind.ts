@@ -60,7 +60,6 @@ export const bind = defineDriver({
         const key = await readControlKey(given.controlKeyFile, given.controlKey);
         return rndc(endpoint, key, command, Date.now, signal);
       });
-    /** Returns the configuration file of the running server. */
     const mainFile = async (signal: AbortSignal): Promise<string | undefined> => {
       const { text } = await run('status', signal);
       return /^configuration file: (\/.+)$/m.exec(text)?.[1];
@@ -116,10 +115,7 @@ export const bind = defineDriver({
         return namesIn(output, /^\s*(?:key|session-keyname) "([^"]+)"(?: \{|;)$/gm);
       },
     };
-    /**
-     * Returns what `named-checkconf` prints for the configuration of BIND. Throws if the program
-     * cannot run.
-     */
+    /** Returns what `named-checkconf` prints. Throws if the program cannot run. */
     const checkConfiguration = async (
       signal: AbortSignal,
       ...flags: readonly string[]

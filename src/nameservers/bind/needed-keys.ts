@@ -19,10 +19,7 @@ const NEEDING = new Set([
   'server',
 ]);
 
-/**
- * Returns the keys that lines of a configuration need, with the file and the line. `path` is the
- * path of the text. Throws `KeyFileError`.
- */
+/** Returns each key with the file and the line. `path` is that of `text`. Throws `KeyFileError`. */
 export function neededKeys(text: string, include: ReadIncluded, path: string): KeyReferences {
   const found = needingIn(treeOf(allTokens(text, include))).flatMap(signersIn);
   return new Map(

@@ -79,10 +79,7 @@ export async function rndc(
   });
 }
 
-/**
- * Sends the first message of a connection. BIND closes the connection if it refuses the key or the
- * time.
- */
+/** BIND closes the connection if it refuses the key or the time of the first message. */
 async function greet(connection: Connection, key: Key, message: Table): Promise<Table> {
   try {
     return await ask(connection, key, message);

@@ -27,9 +27,7 @@ export interface KnotUnit {
   readonly data?: string;
 }
 
-/**
- * A connection to Knot. The server serves one connection at a time, so a connection must be short.
- */
+/** The server serves one connection at a time, so a connection must be short. */
 export interface KnotConnection {
   /** Runs a command and returns the units of the response. A unit may have an `error`. */
   run(command: KnotUnit): Promise<readonly KnotUnit[]>;
@@ -37,10 +35,7 @@ export interface KnotConnection {
   ask(command: KnotUnit): Promise<Buffer>;
 }
 
-/**
- * Connects to the control socket at a path and runs `work`. Throws what `work` throws, and
- * `DriverError` if the socket cannot be used.
- */
+/** Throws what `work` throws, and `DriverError` if the socket cannot be used. */
 export function knotControl<T>(
   path: string,
   signal: AbortSignal,
@@ -92,7 +87,6 @@ function readBlock(connection: Connection): Promise<Buffer> {
   });
 }
 
-/** Returns the units of a response. */
 export function unitsIn(octets: Buffer): readonly KnotUnit[] {
   const units: Record<string, string>[] = [];
   for (let position = 0; octets[position] !== BLOCK;) {

@@ -14,10 +14,9 @@ import { knotControl, unitsIn, type KnotUnit } from './knot-control.ts';
 const KEY_START = '  - id: "';
 
 /**
- * Returns the interface of a Knot server with a text configuration. The server reads keys and
- * access rules from a file, after `reload` over the control socket. The rules for keys of all zones
- * are `tsigil-transfer` and `tsigil-update`. For the keys of one zone, these names end with the
- * zone's name: `tsigil-transfer-example.org`.
+ * A Knot server with a text configuration, which it reads after `reload` over the control socket.
+ * The rules for keys of all zones are `tsigil-transfer` and `tsigil-update`. For the keys of one
+ * zone, these names end with the zone's name: `tsigil-transfer-example.org`.
  */
 export function knotFile(controlSocket: string, configurationFile: string): FileServer {
   const run = (command: KnotUnit, signal: AbortSignal) =>
@@ -77,7 +76,6 @@ async function reason(configurationFile: string, signal: AbortSignal): Promise<s
     .slice(0, MAX_REASON);
 }
 
-/** Reads the configuration of a running server over its control socket. */
 async function printedByKnot(
   controlSocket: string,
   signal: AbortSignal,

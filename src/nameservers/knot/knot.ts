@@ -45,10 +45,7 @@ export const knot = defineDriver({
   },
 });
 
-/**
- * Returns whether the server runs with a configuration database. Returns false if this is unknown,
- * for example because this process cannot see the processes of other users.
- */
+/** Returns false if unknown, for example because the processes of other users are hidden. */
 async function usesDatabase(controlSocket: string): Promise<boolean> {
   try {
     const id = (await readFile(join(dirname(controlSocket), 'knot.pid'), 'utf8')).trim();

@@ -174,10 +174,7 @@ function refused(text: string): DriverError {
   );
 }
 
-/**
- * Returns the problems of a configuration, or an empty text. Returns undefined if this process
- * cannot read the file or run `nsd-checkconf`.
- */
+/** Returns '' for none, and undefined if it cannot read the file or run `nsd-checkconf`. */
 async function problemOf(file: string, signal: AbortSignal): Promise<string | undefined> {
   return access(file, constants.R_OK)
     .then(() => outputOf('nsd-checkconf', [file], signal))
@@ -197,10 +194,7 @@ function zonesAdded(status: string, checked: string): string {
     .join('');
 }
 
-/**
- * Reads the output of `print_tsig`: one key on each line. NSD prints `sha256` for a key without
- * algorithm.
- */
+/** Reads one key on each line. NSD prints `sha256` for a key without algorithm. */
 function readPrintedKeys(text: string): ReadonlyMap<string, Key> {
   const lines = /^key: name: "([^"]*)" secret: "([^"]*)" algorithm: (\S+)/gm;
   const keys = [...text.matchAll(lines)].map(([, name = '', secret = '', algorithm = '']) =>

@@ -52,9 +52,8 @@ const settingsKind = array(responseObject({ name: anyText(), value: anyText() })
 type LastNames = Map<string, { readonly digest: string; readonly names: readonly string[] }>;
 
 /**
- * Returns the function that opens the API of the server at `options.url` for one pass. That
- * function reads the API key once, and throws `DriverError`. The signal ends all requests of the
- * pass.
+ * The returned function opens the API for one pass: it reads the API key once, and throws
+ * `DriverError`. The signal ends all requests of the pass.
  */
 export function createPowerdnsApi(
   options: PowerdnsOptions,

@@ -24,14 +24,11 @@ export interface Limits {
   readonly zoneChanges: number;
 }
 
-/** What applying a plan has changed. */
 export interface AppliedPlan {
-  /** The keys and grants that the server has now. */
   readonly content: ServerContent;
   readonly changes: number;
   /** The keys that the server refused, because it has others with their names. */
   readonly duplicates: readonly DesiredKey[];
-  /** The names of the keys of the server that are Tsigil's. */
   readonly changeableNames: ReadonlySet<string>;
 }
 
@@ -86,7 +83,6 @@ export async function applyPlan(
     );
   };
 
-  /** Changes the grants and the other keys, and removes the grants of the removed keys. */
   const change = async (): Promise<readonly DriverError[]> => {
     // A new or changed key would get the grants of a former key with the same name. Remove
     // these grants first, or give a new key a secret that no one knows until the grants are
@@ -134,7 +130,6 @@ export async function applyPlan(
   return { content, changes, duplicates, changeableNames };
 }
 
-/** Returns the keys to create and to change, and the names of those to delete. */
 function keyChangesOf({ keys, presentNames, changeableNames, content }: Plan) {
   const names = new Set(keys.map(({ name }) => name));
   return {
@@ -200,9 +195,8 @@ async function withFallback<T>(
 }
 
 /**
- * Returns a function that runs tasks, at most `concurrency` at a time, in the order of its calls.
- * The function returns what the task returns, and throws what the task throws. Once a task has
- * failed, the function starts no further task and throws the same error.
+ * Returns a function that runs at most `concurrency` tasks at a time, in the order of its calls.
+ * Once a task has failed, it starts no further task and throws the same error.
  */
 function limiter(concurrency: number): <T>(task: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];

@@ -10,15 +10,12 @@ export interface Grants {
    * Otherwise anyone in the networks could update the zone.
    */
   readonly updateFrom: readonly string[];
-  /**
-   * The networks that an operator set. The driver stores them here while `updateFrom` omits them.
-   */
+  /** The networks that an operator set, which are kept here while `updateFrom` omits them. */
   readonly formerFrom: readonly string[];
   /** The key of the zone's own requests, which an operator set. PowerDNS uses no further one. */
   readonly requester: string | undefined;
 }
 
-/** The kinds of metadata with the keys for transfers and updates, and the networks for updates. */
 export const TRANSFER_KEYS = 'TSIG-ALLOW-AXFR';
 export const UPDATE_KEYS = 'TSIG-ALLOW-DNSUPDATE';
 const UPDATE_NETWORKS = 'ALLOW-DNSUPDATE-FROM';
@@ -82,12 +79,11 @@ function isSame(one: Grants, other: Grants): boolean {
 }
 
 /**
- * Changes the keys of a zone from `present` to `target`. Returns the new grants, or undefined if
- * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty.
- * It also replaces a list without a transaction, so the list is briefly empty. This function
- * therefore removes networks before it changes the keys, and adds networks afterwards. PowerDNS
- * refuses a list of keys for transfers if one of the keys does not exist. This function therefore
- * leaves out deleted keys. Throws `DriverError`.
+ * Returns the new grants, or undefined if nothing differs. Throws `DriverError`. PowerDNS accepts
+ * unsigned updates from a network if the list of keys is empty, and replaces a list without a
+ * transaction, so that it is briefly empty. Networks are therefore removed before the keys change,
+ * and added afterwards. PowerDNS refuses a list of keys for transfers if one of the keys does not
+ * exist. Deleted keys are therefore left out.
  */
 export async function writeGrants(
   api: PowerdnsApi,

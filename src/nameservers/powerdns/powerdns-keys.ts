@@ -32,7 +32,6 @@ export function stampKey(id: string, stamp: string) {
   };
 }
 
-/** Returns the name of the key with the stamp of a name server. */
 export function stampName(id: string): string {
   return `${powerdns.ownKeys}${id}`;
 }
@@ -71,7 +70,6 @@ export async function disableKey(api: PowerdnsApi, name: string): Promise<void> 
   }
 }
 
-/** Returns whether a key has the stamp of a name server. */
 export function isStamp(name: string): boolean {
   return name.startsWith(powerdns.ownKeys);
 }

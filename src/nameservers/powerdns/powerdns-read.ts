@@ -87,7 +87,6 @@ async function readMaterial(
   return material;
 }
 
-/** Reads the grants of zones. */
 export async function readAllGrants(
   api: PowerdnsApi,
   requests: number,

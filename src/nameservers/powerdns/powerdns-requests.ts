@@ -8,10 +8,7 @@ import { createHttpClient, parseJson, type HttpClient, type HttpResponse } from 
 import { driverErrors } from '../control.ts';
 import { DriverError, DuplicateKeyError } from '../driver.ts';
 
-/**
- * The time limit of one request, which a shared signal can shorten by up to 1 s. The limit allows
- * for a long list of zones.
- */
+/** Allows for a long list of zones. A shared signal can shorten it by up to 1 s. */
 const REQUEST_MS = 10_000;
 
 /**
@@ -28,10 +25,7 @@ export interface PowerdnsOptions {
   readonly zoneChanges: number;
 }
 
-/**
- * A function that sends a request. Returns undefined for 404, and otherwise the text of a
- * successful response. Throws `DriverError`.
- */
+/** Returns the text of a successful response, or undefined for 404. Throws `DriverError`. */
 export type Send = (method: string, path: string, body?: object) => Promise<string | undefined>;
 
 /**
@@ -93,18 +87,14 @@ function requestsOf(
   };
 }
 
-/**
- * Returns whether to repeat a request. A repeated POST could conflict with what the first POST
- * created.
- */
+/** A repeated POST could conflict with what the first POST created. */
 function isInterrupted(method: string, { status }: HttpResponse): boolean {
   return status === 500 && method !== 'POST';
 }
 
 /**
- * Returns a function that returns a signal with the time limit of one request. Requests that begin
- * within a second share a signal, because creating thousands of signals takes as long as the
- * requests.
+ * Requests that begin within a second share a signal, because creating thousands of signals takes
+ * as long as the requests.
  */
 function limitedSignals(ending: AbortSignal): () => AbortSignal {
   let latest: { readonly signal: AbortSignal; readonly since: number } | undefined;

@@ -31,13 +31,11 @@ export interface ServedAgents {
   readonly clock: Clock;
   /** The time since when callers can change this database. */
   readonly since: string;
-  /** Receives the result of each pass. */
   observe(result: PassResult, seconds: number): void;
   /** Receives errors of the database. */
   failed(error: unknown): void;
 }
 
-/** The delivery by agents, in one process of the service. */
 export interface RunningAgentDelivery extends AgentDelivery {
   /** Ends all waiting requests. Later requests do not wait. */
   close(): Promise<void>;
@@ -53,11 +51,8 @@ export interface DeliveryOptions extends Omit<ServedAgents, 'since' | 'failed'> 
   readonly verify?: Verify | undefined;
 }
 
-/** The delivery of keys by this process. */
 export interface RunningDelivery {
-  /** The status, for callers. */
   readonly status: DeliveryStatus;
-  /** The delivery by agents. */
   readonly agents: AgentDelivery;
   /**
    * Starts no more passes, and ends the waiting requests of agents and other callers, so that the
@@ -91,7 +86,6 @@ const MAX_LACKING = 20;
 /** The maximum number of requests that wait for a change of a delivery. */
 const MAX_WAITING = 200;
 
-/** Prepares the delivery of keys to the name servers of this process. */
 export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   const { store, deliveries, status, nameServers, log } = options;
   const since = options.clock();
@@ -208,7 +202,6 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   };
 }
 
-/** Returns the name servers in `served` whose keys an agent delivers. */
 async function agentServers(store: Store, servers: readonly ServedNameServer[]) {
   const ids = servers.map(({ id }) => id);
   return (await store.find(nameServer, 'id', ids)).filter(({ delivery }) => delivery === 'agent');

@@ -30,9 +30,7 @@ export interface EndedPass {
   readonly keepLeaseMs?: number;
 }
 
-/** What a pass has made of the deliveries of a name server. */
 export interface DeliveriesAfter {
-  /** All deliveries. */
   readonly rows: readonly Delivery[];
   /** Those that the pass changed or added. */
   readonly changedRows: readonly Delivery[];

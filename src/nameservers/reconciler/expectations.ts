@@ -14,7 +14,6 @@ import { newSlicer } from '../slices.ts';
 /** The keys that a name server is expected to accept and to refuse. */
 export interface KeyPlan {
   readonly acceptedKeys: readonly DesiredKey[];
-  /** The keys that were removed. */
   readonly removedKeys: readonly RemovedKey[];
   /** Keys among `accepted` that the name server must refuse in some zone. */
   readonly restrictedKeys?: readonly RestrictedKey[];
@@ -28,7 +27,6 @@ export interface RestrictedKey {
   readonly former: Zones | undefined;
 }
 
-/** A key that was removed. */
 export interface RemovedKey {
   readonly id: string;
   readonly name: string;
@@ -36,10 +34,7 @@ export interface RemovedKey {
   readonly former: DesiredKey | undefined;
 }
 
-/**
- * Returns what a name server must do, and the ids of keys for which it has no zone. `zone` is the
- * one in which keys for all zones are tested.
- */
+/** Also returns the ids of keys without a zone. Keys for all zones are tested in `zone`. */
 export async function expectationsOf(
   { acceptedKeys, removedKeys, restrictedKeys = [] }: KeyPlan,
   driver: string,

@@ -2,7 +2,6 @@ import type { Fault } from '../../domain/model/fault.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { DriverError } from '../driver.ts';
 
-/** Returns the code and the message of a failed pass. */
 export function failureOf(cause: unknown): Fault {
   if (cause instanceof DriverError || cause instanceof ServiceError)
     return { code: cause.code, message: cause.message };

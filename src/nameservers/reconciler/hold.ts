@@ -18,7 +18,6 @@ const MAX_NAMES = 100;
 /** What a hold leaves undelivered on a name server. */
 export type Held = NonNullable<NameServer['held']>;
 
-/** Returns a new stamp. */
 export function newStamp(): string {
   return randomBytes(8).toString('hex');
 }
@@ -48,7 +47,6 @@ export function heldOf(differences: Answer['differences']): Held | null {
   };
 }
 
-/** Returns the reason of a hold for a name server with this name. */
 export function holdReason({ added, removed, changed }: Held, name: string): Fault {
   return {
     code: 'held',

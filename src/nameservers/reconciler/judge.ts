@@ -22,10 +22,7 @@ export interface Judgement {
   readonly isMinor: boolean;
 }
 
-/**
- * Returns a function that judges each of the outcomes of a verification. It returns undefined for one
- * that is as expected.
- */
+/** The returned function judges one outcome, and returns undefined if it is as expected. */
 export function createJudge(
   server: ProbedServer,
   address: NameServerAddress,

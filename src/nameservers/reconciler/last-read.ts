@@ -10,7 +10,6 @@ import { isNew } from './schedule.ts';
 /** The most passes in a row that use a desired state again: about 15 minutes of checks. */
 const MAX_USES = 14;
 
-/** What a pass reads from the database: the desired state, its hash, and the deliveries. */
 export interface ReadState {
   readonly desired: Desire;
   readonly hash: string;

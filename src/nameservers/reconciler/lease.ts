@@ -10,16 +10,12 @@ const PASS_MS = 120_000;
 
 /** A claim that is renewed until `stop` is called. */
 export interface Lease {
-  /**
-   * Aborts when the claim is lost, when the pass takes more than 2 minutes, or when `stopping`
-   * aborts.
-   */
+  /** Aborts once the claim is lost, the pass takes more than 2 minutes, or `stopping` aborts. */
   readonly signal: AbortSignal;
   isLost(): boolean;
   stop(): void;
 }
 
-/** Renews a claim until `stop` is called. */
 export function keepLease(
   store: Pick<DeliveryStore, 'renew'>,
   id: string,

@@ -1,6 +1,5 @@
 import type { PassResult } from './record.ts';
 
-/** The log of the service or of an agent. */
 export interface DeliveryLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

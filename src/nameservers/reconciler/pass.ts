@@ -27,7 +27,6 @@ export interface PassDependencies extends RecordDependencies {
   readonly verify: Verify;
   /** The id of this process. */
   readonly holder: string;
-  /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
   readonly lastRead: LastRead;
   readonly logReader?: LogReader | undefined;
@@ -36,10 +35,8 @@ export interface PassDependencies extends RecordDependencies {
 }
 
 /**
- * Runs one pass for a name server. Claims the server, reads the outbox and then the desired state,
- * compares, applies, verifies and records. Returns undefined if there is no work or another process
- * has the claim. After a failure, records the failure and leaves the outbox unchanged. Throws
- * errors of the database.
+ * Returns undefined if there is no work or another process has the claim. After a failure, records
+ * it and leaves the outbox unchanged. Throws errors of the database.
  */
 export async function makePass(
   dependencies: PassDependencies,

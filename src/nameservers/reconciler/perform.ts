@@ -14,13 +14,11 @@ import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
 import { verifySlowly, type Verdict, type Verify } from './verification.ts';
 
-/** What making a pass needs, in the service or in an agent. */
 export interface PerformDependencies {
   readonly driver: Driver;
   readonly verify: Verify;
   /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
-  /** Follows the log of the name server. Absent if no log is given. */
   readonly logReader?: LogReader | undefined;
   /**
    * Called before the first change, with the keys that the driver does not leave out. Throws
@@ -35,7 +33,6 @@ export interface PerformDependencies {
 /** The answer of a pass, without the members that only agents send. */
 export type Result = Omit<Answer, 'agent' | 'fence' | 'duration_ms'>;
 
-/** A job with its state. */
 export type FullJob = Job & { readonly state: NonNullable<Job['state']> };
 
 /**
@@ -183,7 +180,6 @@ async function compareWhole(
   return shown(await driver.compare(wholeOf(job), new Set(job.owned), signal));
 }
 
-/** Returns the names of keys on the name server that the database lacks. */
 async function unknownKeys(
   job: FullJob,
   { driver, signal }: PerformDependencies,
@@ -242,7 +238,6 @@ async function applyState(
   return { ...applied, foundDrift };
 }
 
-/** Returns what to verify after a state was applied. */
 function verifyPlanOf(
   job: FullJob,
   { problems, disabled = [], prepared }: Applied,

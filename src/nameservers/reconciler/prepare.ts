@@ -18,7 +18,6 @@ import { newStamp, nextStamps, withoutBlocked, withoutHeld } from './hold.ts';
 import { readDesired, type LastRead, type ReadState } from './last-read.ts';
 import { chooseSample, restrictedOf, type Sample } from './sample.ts';
 
-/** A pass that is ready to be made. */
 export interface PreparedPass {
   readonly job: Job & { readonly state: NonNullable<Job['state']> };
   /** What recording the result needs, without secrets. */
@@ -28,10 +27,7 @@ export interface PreparedPass {
   readonly revived: readonly Delivery[];
 }
 
-/**
- * Reads the outbox and then the desired state, and returns the job and what its result is recorded
- * with. `last` is what this process read last for the name server.
- */
+/** `last` is what this process read last for the name server. */
 export async function preparePass(
   store: Pick<DeliveryStore, 'outbox' | 'desired' | 'deliveries'>,
   claim: Claim,
@@ -63,7 +59,6 @@ export async function preparePass(
   };
 }
 
-/** What a pass delivers. */
 interface Target {
   readonly state: PreparedPass['job']['state'];
   readonly hash: string;
@@ -74,7 +69,6 @@ interface Target {
   /** The deliveries before the pass, with those of renamed keys. */
   readonly former: readonly Delivery[];
   readonly revived: PreparedPass['revived'];
-  /** The deliveries of the keys to remove. */
   readonly removals: readonly Delivery[];
 }
 
@@ -269,12 +263,10 @@ function blockedBy(
   return { code: 'blocked_removal', message };
 }
 
-/** Returns whether a caller deleted or moved the key. */
 function isExplained({ state }: Delivery): boolean {
   return state === 'removing';
 }
 
-/** Returns the changed rows of undeliverable keys. */
 function undeliverableRows(
   { undeliverable }: Desire,
   rows: ReadonlyMap<string, Delivery>,

@@ -15,7 +15,6 @@ const POLL_MS = 1000;
 /** How often a process reports that it serves its name servers. */
 const SEEN_MS = 10_000;
 
-/** A name server of this process. */
 export interface ServedNameServer {
   readonly id: string;
   readonly driver: Driver;
@@ -33,28 +32,20 @@ export interface ReconcilerDependencies {
   readonly holder: string;
   /** The time since when callers can change this database. */
   readonly since: string;
-  /** The maximum number of concurrent passes. */
   readonly concurrency: number;
-  /** Receives the result of each pass. */
   observe(result: PassResult, seconds: number): void;
   /** Receives errors of the database. */
   failed(error: unknown): void;
 }
 
-/** A running reconciler. */
 export interface Reconciler {
-  /** Looks for work now. */
   wake(): void;
   /** Starts no more passes. */
   stop(): void;
-  /**
-   * Starts no more passes. Waits for the passes in progress, which `overdue` aborts, and releases all
-   * claims.
-   */
+  /** Stops, waits for the passes in progress, which `overdue` aborts, and releases all claims. */
   close(overdue: AbortSignal): Promise<void>;
 }
 
-/** Returns what a process remembers of a name server before its first pass. */
 function nothingRead(): Pick<PassDependencies, 'memory' | 'lastRead'> {
   return { memory: new Map(), lastRead: {} };
 }
@@ -80,10 +71,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   const delayed = new Set<string>();
   /** The name servers whose next pass has waited, or waits, for the end of a burst. */
   const calm = new Set<string>();
-  /**
-   * The time when the last pass of each name server began. The name servers that have waited
-   * longest get the next passes.
-   */
+  /** When the last pass of each name server began. Those that waited longest come next. */
   const started = new Map<string, number>();
   const mayStart = (id: string) => {
     if (running.size >= concurrency) return false;

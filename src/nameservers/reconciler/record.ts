@@ -33,7 +33,6 @@ import {
   UNREADABLE_RETRY_MS,
 } from './schedule.ts';
 
-/** The result of a pass. */
 export interface PassResult {
   readonly server: NameServer;
   readonly outcome: 'unchanged' | 'changed' | 'failed' | 'lost';
@@ -43,7 +42,6 @@ export interface PassResult {
   readonly addedKeys: readonly string[];
   /** The records of these keys in the audit trail. */
   readonly events: readonly AuditEntry[];
-  /** The names of the keys that the pass removed. */
   readonly removedKeys: readonly string[];
   /** Whether another program had changed the name server. */
   readonly foundDrift: boolean;
@@ -73,7 +71,6 @@ export function nothing(server: NameServer): PassResult {
   };
 }
 
-/** What recording the result of a pass needs. */
 export interface RecordDependencies {
   readonly store: Pick<DeliveryStore, 'record' | 'fail' | 'hold' | 'desired'>;
   readonly clock: Clock;

@@ -69,9 +69,7 @@ export async function redactor(secrets: Iterable<string>): Promise<(text: string
   };
 }
 
-/**
- * Returns a function that finds secrets in a text. The function reads the text once for each form.
- */
+/** Reads a text once for each form. */
 async function searchFor(
   secrets: ReadonlySet<string>,
 ): Promise<(text: string) => ReadonlySet<string>> {

@@ -29,7 +29,6 @@ export interface ConfiguredNameServer {
   readonly local: unknown;
 }
 
-/** Returns the problems with the drivers and the local options of name servers. */
 export function localProblems(servers: readonly ConfiguredNameServer[]): string[] {
   const ofEach = servers.flatMap(({ name, driver, local }) => {
     const at = `'nameServers': '${name}'`;

@@ -5,7 +5,6 @@ import { eachInSlices, type Slicer } from '../../domain/scheduling/slicer.ts';
 import { isDelivered, isRefused, rowsById, TOO_WIDE } from './delivery-rows.ts';
 import { dueProbes } from './schedule.ts';
 
-/** The keys that a pass verifies. */
 export interface Sample {
   /** The keys that the name server does not have yet in their present version. */
   readonly additions: readonly DesiredKey[];
@@ -15,7 +14,6 @@ export interface Sample {
   readonly isSlow: boolean;
 }
 
-/** A key that the name server has, and its delivery. */
 interface DeliveredKey {
   readonly key: DesiredKey;
   readonly row: Delivery;

@@ -54,10 +54,7 @@ const CHEAP_FAILURES: readonly string[] = [
 /** The longest time between two attempts after one of `CHEAP_FAILURES`. */
 const MAX_CHEAP_RETRY_SECONDS = 3;
 
-/**
- * Returns how long to wait after failures, in milliseconds. The time is random, up to 2^`attempts`
- * seconds. It is at most 3 s after one of `CHEAP_FAILURES`, and otherwise at most 15 s.
- */
+/** Returns a random time in milliseconds: up to 2^`attempts` s, and up to the limit of `code`. */
 export function retryMs(attempts: number, code: string | undefined, random: () => number): number {
   const most =
     code !== undefined && CHEAP_FAILURES.includes(code)
@@ -74,10 +71,7 @@ export function isNew(
   return millisecondsOf(now) - millisecondsOf(updatedAt ?? createdAt) < FIRST_CHECK_MS;
 }
 
-/**
- * Returns the time until the next check in milliseconds, with 10 % of jitter. Returns 30 s for a
- * name server that changed less than 30 s ago.
- */
+/** Returns milliseconds, with 10 % of jitter unless the name server is new. */
 export function checkInterval(server: NameServer, now: string, random: () => number): number {
   if (isNew(server, now)) return FIRST_CHECK_MS;
   return Math.round(CHECK_INTERVAL_MS * (0.9 + 0.2 * random()));

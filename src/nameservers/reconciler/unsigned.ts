@@ -12,10 +12,7 @@ export type ProbedServer = Pick<NameServer, 'name' | 'address' | 'probe_zone'> &
   readonly driver: string;
 };
 
-/**
- * Checks that a name server refuses unsigned transfers and updates. `responds` is false if the name
- * server does not respond.
- */
+/** Checks that a name server refuses unsigned transfers and updates. */
 export async function checkUnsigned(
   server: ProbedServer,
   zones: readonly string[],
@@ -58,10 +55,7 @@ export function notServed({ name }: ProbedServer, zone: string): string {
 
 const quoted = (zone: string) => `'${zone.replace(/\.$/, '')}.'`;
 
-/**
- * Returns the zone in which to test keys that apply to all zones. Returns undefined if the pool has
- * no zone.
- */
+/** Returns the zone in which to test keys that apply to all zones, if the pool has any. */
 export async function probeZoneOf(
   { probe_zone: chosen }: ProbedServer,
   address: NameServerAddress | undefined,
@@ -70,10 +64,7 @@ export async function probeZoneOf(
   return chosen ?? (address === undefined ? zones[0] : await findServedZone(address, zones));
 }
 
-/**
- * Returns a failure with the rights that a name server grants to unsigned requests. Returns
- * undefined if it grants none.
- */
+/** Returns a failure with the rights that a name server grants to unsigned requests, if any. */
 export async function findOpen(
   address: NameServerAddress,
   zone: string,

@@ -10,7 +10,6 @@ import { createJudge, type LoadedKeys } from './judge.ts';
 import { PROBES_PER_SECOND } from './schedule.ts';
 import { findOpen, probeZoneOf, type ProbedServer } from './unsigned.ts';
 
-/** What to verify of a name server. */
 export interface VerifyPlan extends KeyPlan {
   /** `Driver.loadedKeys`, for keys that the name server denies to know. */
   readonly loadedKeys?: LoadedKeys | undefined;
@@ -26,7 +25,6 @@ export interface Lessons extends Learned {
   isClosed?: boolean;
 }
 
-/** The result of a verification. */
 export interface Verdict {
   /** The keys that do not behave as expected, by id. */
   readonly failures: ReadonlyMap<string, Fault>;
@@ -34,10 +32,7 @@ export interface Verdict {
   readonly open: Fault | undefined;
 }
 
-/**
- * A function that verifies a name server with signed and unsigned requests. `zones` are the zones
- * of its pool. Stops to repeat unmet checks once `isInterrupted` returns true.
- */
+/** `zones` are those of its pool. Stops to repeat unmet checks once `isInterrupted` is true. */
 export type Verify = (
   server: ProbedServer,
   zones: readonly string[],
@@ -93,7 +88,6 @@ function withOneRight(key: DesiredKey): DesiredKey {
   return { ...key, access: { [right]: key.access[right] } };
 }
 
-/** Verifies a name server with DNS requests over the network. */
 export const verifyByQueries: Verify = async (server, zones, plan, signal, isInterrupted) => {
   const address = parseDnsAddress(server.address);
   const learned: Lessons = plan.learned ?? { serials: new Map() };
