@@ -102,10 +102,6 @@ function idOf(type: ResourceType, request: FastifyRequest): string {
   return readId(type, pathId(request) ?? '');
 }
 
-/**
- * Returns whether to count all resources of a list. The service counts only lists of owned
- * resources, and only if the caller does not disable counting.
- */
 function isCounted(type: ResourceType, request: FastifyRequest): boolean {
   return type.owner !== undefined && !isSet(request, HIDE_COUNTS);
 }

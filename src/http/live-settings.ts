@@ -12,7 +12,6 @@ export interface LiveSettings {
 }
 
 export interface CurrentSettings {
-  /** Returns the settings for a request that begins now. */
   current(): RequestSettings;
   change(next: LiveSettings): void;
 }

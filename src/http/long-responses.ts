@@ -8,10 +8,7 @@ import { LINES_TYPE } from './request/errors.ts';
 import { signedIn } from './request/guard.ts';
 import { running } from './request/routes.ts';
 
-/**
- * Returns whether a GET request accepts JSON lines. The Accept header must name the type: `*`
- * selects JSON.
- */
+/** The Accept header must name JSON lines: `*` selects JSON. */
 export function acceptsLines({ method, headers }: FastifyRequest): boolean {
   if (method !== 'GET' || headers.accept === undefined) return false;
   return headers.accept.split(',').some((range) => {
@@ -94,10 +91,7 @@ async function* linesOf(
 /** How many characters of JSON are encoded at a time. */
 const CHUNK_LENGTH = 65_536;
 
-/**
- * Writes the JSON of an object in slices. The object's lists may be any iterables, and are written
- * one item at a time.
- */
+/** The lists of `object` may be any iterables, and are written one item at a time. */
 export async function writeLongJson(slicer: Slicer, object: object): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let text = '';
@@ -126,10 +120,7 @@ function isIterable(value: unknown): value is Iterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }
 
-/**
- * Returns how many items at the start of `texts` fit into a JSON array of `maxBytes`. Returns at
- * least 1 unless `texts` is empty.
- */
+/** Returns how many of the first texts fit into a JSON array, at least 1 if there are any. */
 export function countFitting(texts: readonly string[], maxBytes: number): number {
   let bytes = '[]'.length;
   for (const [index, text] of texts.entries()) {
@@ -139,10 +130,7 @@ export function countFitting(texts: readonly string[], maxBytes: number): number
   return texts.length;
 }
 
-/**
- * Returns whether a text is longer than `maxBytes` in UTF-8. A UTF-16 code unit has at most three
- * bytes in UTF-8.
- */
+/** A UTF-16 code unit has at most three bytes in UTF-8. */
 export function isLonger(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
 }

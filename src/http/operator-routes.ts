@@ -15,19 +15,13 @@ import { addRoutes } from './request/routes.ts';
 export interface MetricsAccess {
   /** The token that requests must have. Undefined if requests need no token. */
   readonly token: string | undefined;
-  /**
-   * The addresses and networks of allowed callers, such as `10.0.0.0/8`. Empty to allow all
-   * addresses.
-   */
+  /** Addresses and networks of allowed callers, such as `10.0.0.0/8`. Empty to allow all. */
   readonly addresses: readonly string[];
   /** Whether to read the caller's address from `X-Forwarded-For`. */
   readonly trustProxyHeaders: boolean;
 }
 
-/**
- * Returns a function that checks a request for the metrics. It throws `address_denied` if the
- * address is not allowed, and `unauthenticated` if the token is missing or wrong.
- */
+/** The check throws `address_denied`, and `unauthenticated` if the token is missing or wrong. */
 export function createMetricsCheck(access: MetricsAccess): (request: FastifyRequest) => void {
   const { token, addresses, trustProxyHeaders } = access;
   const allowed = networksOf(addresses);
@@ -51,11 +45,7 @@ export interface MetricsSources {
   readonly ping: () => Promise<void>;
 }
 
-/**
- * Serves `/metrics` in Prometheus' text format. Concurrent scrapes share one run and return the
- * same text. The numbers of resources are at most 15 seconds old. A scrape omits these numbers if
- * the database does not respond.
- */
+/** Concurrent scrapes of `/metrics` share one run and return the same text. */
 export function addMetrics(
   app: FastifyInstance,
   metrics: Metrics,

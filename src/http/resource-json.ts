@@ -1,9 +1,6 @@
 import { shownMembers, type ResourceType, type Resource } from '../domain/model/resource.ts';
 
-/**
- * The functions that write resources of one type as JSON. Each function returns exactly the text
- * that `JSON.stringify` returns for the same members.
- */
+/** Each function returns exactly the text that `JSON.stringify` returns for the same members. */
 export interface ResourceWriter {
   write(resource: Resource, collectionUrl: string): string;
   /** Returns one resource. The members in `further` follow all other members. */
@@ -30,10 +27,7 @@ interface Member {
   readonly startAfterString: string;
 }
 
-/**
- * Creates a writer for the resources of a type. Prepares the member names once, because all
- * resources of a type have the same members. Omits the members in `hidden`.
- */
+/** Prepares the member names once, because all resources of a type have the same members. */
 export function createWriter(
   type: ResourceType,
   hiddenMembers: readonly string[] = [],

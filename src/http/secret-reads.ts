@@ -6,10 +6,7 @@ import { withoutTokens } from '../domain/text/token-form.ts';
 import { parametersOf } from './request/context.ts';
 import { changeContext, signedIn } from './request/guard.ts';
 
-/**
- * A function that records in the audit trail that a response to `get` or `list` shows secrets.
- * Returns a promise if the response must wait for the record.
- */
+/** Returns a promise if the response must wait for the record in the audit trail. */
 export type RecordSecretReads = (
   request: FastifyRequest,
   operation: 'get' | 'list',

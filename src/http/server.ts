@@ -61,7 +61,6 @@ export interface WebConsole {
   readonly folder: string;
   readonly idleSeconds: number;
   readonly lifetimeSeconds: number;
-  /** Whose tokens open a session. */
   readonly methods: readonly AuthMethod[];
 }
 
@@ -248,9 +247,7 @@ function noCompiler(): never {
   throw new Error('Fastify must not compile schemas: the domain validates all values');
 }
 
-/**
- * Returns the complete response to input that is not an HTTP request, or to an incomplete request.
- */
+/** Returns the response to input that is not an HTTP request, or an incomplete one. */
 function refusalText(
   error: unknown,
   extraHeaders: Readonly<Record<string, string>>,

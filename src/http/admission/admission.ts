@@ -56,10 +56,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Releases the bytes reserved for the body. Undefined for a small body. */
     releaseBody: (() => void) | undefined;
-    /**
-     * Releases the request's connection to the next request. Undefined for a request without a
-     * connection.
-     */
+    /** Releases the request's connection to the next request. Undefined without a connection. */
     releaseConnection: (() => void) | undefined;
   }
 }
@@ -240,10 +237,7 @@ function limitBodies(
   );
 }
 
-/**
- * Returns the maximum size of a request's body in bytes. This is its Content-Length, or the limit
- * of the route if the length is unknown.
- */
+/** Returns its Content-Length, or the limit of the route if the length is unknown. */
 function bodyBytes({ headers, route }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return route.bodyLimit;
   return Number(headers['content-length'] ?? 0);

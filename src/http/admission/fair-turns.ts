@@ -1,7 +1,4 @@
-/**
- * How long requests may run in one turn of the event loop before further requests wait, in
- * milliseconds.
- */
+/** How long requests may run in one turn of the event loop before further requests wait. */
 const TURN_MS = 5;
 
 /**
@@ -26,10 +23,7 @@ export interface Turns {
 
 /** The turns of the event loop, shared between the owners of requests. */
 export interface FairTurns {
-  /**
-   * Returns whether a request may begin at once. A request may begin if this turn has time left, no
-   * request waits, and no connection has just arrived.
-   */
+  /** Returns whether this turn has time left, no request waits, and no connection just arrived. */
   mayBegin(): boolean;
   /** Calls `begin` when `owner` is next. */
   wait(owner: string, begin: () => void): void;

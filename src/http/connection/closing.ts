@@ -6,23 +6,15 @@ import type { Socket } from 'node:net';
  */
 const LINGER_MS = 1000;
 
-/**
- * The HTTP parser of a connection. Node.js documents no way to stop parsing in the middle of a
- * read.
- */
+/** Node.js documents no way to stop parsing in the middle of a read. */
 interface Parser {
   onIncoming: () => number;
 }
 
-/**
- * The value that `onIncoming` returns to make the parser ignore later bytes, as after an upgrade.
- */
+/** If `onIncoming` returns this, the parser ignores later bytes, as after an upgrade. */
 const NOT_HTTP = 2;
 
-/**
- * The pending steps of connections that are closing. Each step runs in a separate turn of the event
- * loop. Many steps in one turn would block all other connections.
- */
+/** Steps of closing connections. Many of them in one turn would block all other connections. */
 const steps = new Set<() => void>();
 
 /** Runs `step` in a later turn of the event loop that runs no other step. */
@@ -40,10 +32,7 @@ function runNext(): void {
   }
 }
 
-/**
- * Sends `last` if given and ends the sending side of a connection. Destroys the connection 1 s
- * later if it is still open.
- */
+/** Sends `last` and ends the sending side. Destroys the connection 1 s later if it is open. */
 export function closeGently(socket: Socket, last?: string): void {
   if (socket.destroyed || socket.writableEnded) return;
   if (last === undefined) socket.end();

@@ -20,15 +20,12 @@ interface Progress {
   stalls: number;
 }
 
-/**
- * The number of consecutive checks without progress after which the service closes a connection.
- */
+/** After so many consecutive checks without progress, the service closes a connection. */
 const MAX_STALLS = 4;
 
 /**
- * Limits the connections of a server. Immediately destroys a new connection that exceeds a limit.
- * Destroys a connection whose peer reads nothing for `responseTimeoutSeconds`. Call it after all
- * connection listeners have been added.
+ * Destroys a new connection that exceeds a limit, and one whose peer reads nothing for
+ * `responseTimeoutSeconds`. Call it after all connection listeners have been added.
  */
 export function limitConnections(
   server: Server,

@@ -9,10 +9,7 @@ import type { FastifyInstance } from 'fastify';
  */
 const BACKLOG = 4096;
 
-/**
- * Returns the addresses to listen on: the given host, or all addresses of `localhost`. Clients may
- * connect to any of these addresses.
- */
+/** Returns all addresses of `localhost`, because clients may connect to any of them. */
 export async function listenAddresses(host: string): Promise<readonly string[]> {
   if (host !== 'localhost') return [host];
   const found = await lookup(host, { all: true });
@@ -20,9 +17,8 @@ export async function listenAddresses(host: string): Promise<readonly string[]> 
 }
 
 /**
- * Listens on all addresses and returns the URL of the first. Throws Node's error if it cannot
- * listen on the first address. Skips any other address on which it cannot listen. Call it once,
- * before the app is ready.
+ * Returns the URL of the first address. Throws Node's error if it cannot listen on that one, but
+ * skips any other. Call it once, before the app is ready.
  */
 export async function listen(
   app: FastifyInstance,

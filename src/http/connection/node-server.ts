@@ -112,10 +112,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/**
- * Uses `certificate` for all later connections. Has no effect on a server without TLS. Throws
- * Node's error if Node.js rejects the certificate.
- */
+/** Affects only later connections over TLS. Throws Node's error for an unusable certificate. */
 export function changeCertificate(server: Server, certificate: Certificate): void {
   if (server instanceof SecureServer) server.setSecureContext({ ...certificate });
 }

@@ -14,10 +14,7 @@ import {
   type DatabaseGauge,
 } from './metric-table.ts';
 
-/**
- * How long results of database queries are cached. Without the cache, the database would count rows
- * at each scrape.
- */
+/** Without this cache, the database would count rows at each scrape. */
 export const MAX_AGE_SECONDS = 15;
 
 type Counted = typeof COUNTED;
@@ -44,10 +41,7 @@ export interface Metrics {
  */
 const EVENT_LOOP_MS = 200;
 
-/**
- * Creates the metrics. Process metrics (CPU, memory, event loop, descriptors) are prom-client's
- * defaults.
- */
+/** Process metrics (CPU, memory, event loop, descriptors) are prom-client's defaults. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -94,10 +88,7 @@ export function createMetrics(version: string): Metrics {
   };
 }
 
-/**
- * How long a scrape waits for the database. The scrape then omits the metrics that are not
- * available yet.
- */
+/** A scrape waits this long, and then omits the metrics that are not available yet. */
 const DATABASE_TIMEOUT_MS = 3000;
 
 /**
@@ -129,10 +120,7 @@ export function addDatabaseGauges<T>(
     });
 }
 
-/**
- * Adds the gauges of name servers. Returns a function that begins the counters of all name servers;
- * later scrapes begin those of new name servers.
- */
+/** The result begins the counters of all name servers. Scrapes begin those of new ones. */
 export function addNameServerGauges(
   metrics: Metrics,
   store: Store,

@@ -31,10 +31,7 @@ A caller sees only the zones of its project, unless the request covers all proje
 
 The service checks rights before it reads a body or looks for a resource. A caller who lacks the right therefore cannot find out whether a resource exists. With the setting \`auth.insufficientRightsStatus: 403\`, such a request gets 403 with the type \`forbidden\` instead of 401 with the type \`access_denied\`.`;
 
-/**
- * Returns the description of the API, which is the same for every host and all settings. `guides` is
- * the URL of the folder with the guides.
- */
+/** Returns the same for every host and all settings. `guides` is the URL of the guides' folder. */
 export function describeApi(version: string, guides: string): Omit<ApiDocument, 'servers'> {
   const groups = new Set(ACTIONS.flatMap(({ group }) => group ?? []));
   const types = new Set([...DOCUMENTED_TYPES, ...ACTIONS.map(({ type }) => type)]);

@@ -111,7 +111,6 @@ export function typeNameOf(code: ErrorCode, type: ResourceType): string {
   return typeOf(code).replace('{noun}', type.noun);
 }
 
-/** Returns references to the shared responses for `codes`, by status. */
 export function errorResponses(codes: readonly ErrorCode[]): Record<number, Reference> {
   const statuses = codes.map((code) => ERRORS[code].status);
   return Object.fromEntries(statuses.map((status) => [status, responseReference(status)]));

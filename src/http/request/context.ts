@@ -19,10 +19,6 @@ declare module 'fastify' {
   }
 }
 
-/**
- * An option of the request context: its headers and query parameters, its right, and its effect on
- * the caller.
- */
 interface ContextOption {
   readonly right: string;
   readonly description: string;
@@ -112,27 +108,18 @@ function readQuery(url: string): QueryString {
   }
 }
 
-/**
- * Returns the query parameters of a request without those of the request context. Throws
- * `bad_request` for a query string that is not properly encoded UTF-8.
- */
+/** Omits those of the request context. Throws `bad_request` for a query that is not UTF-8. */
 export function parametersOf(request: FastifyRequest): readonly Parameter[] {
   const { parameters, error } = queryOf(request);
   if (error !== undefined) throw error;
   return parameters;
 }
 
-/**
- * The names of all request context headers. They are longer than most header names, so most names
- * need no comparison.
- */
+/** Their names are longer than most header names, so most of these need no comparison. */
 const CONTEXT_HEADERS = new Set(CONTEXT_OPTIONS.flatMap(({ headers }) => headers));
 const SHORTEST = Math.min(...[...CONTEXT_HEADERS].map((name) => name.length));
 
-/**
- * Returns whether a request has a header of the request context. Names and values alternate in
- * `rawHeaders`.
- */
+/** Names and values alternate in `rawHeaders`. */
 function hasContextHeader(rawHeaders: readonly string[]): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
@@ -192,7 +179,6 @@ export function isSet({ headers }: FastifyRequest, header: string): boolean {
   return value !== undefined && isTrue(String(value));
 }
 
-/** Returns whether a value means true: `1`, `t`, `true`, `on`, `y` or `yes`, ignoring case. */
 function isTrue(value: string): boolean {
   return ['1', 't', 'true', 'on', 'y', 'yes'].includes(value.toLowerCase());
 }

@@ -18,10 +18,7 @@ const LACKING: ReadonlyMap<string, string> = new Map([
   ['service_statuses', 'service statuses: GET /readyz states whether the service works'],
 ]);
 
-/**
- * Returns what the service lacks at a path of Designate's API, or undefined for any other path. The
- * last known segment of a path counts.
- */
+/** Undefined if Designate has no such path. The last known segment of a path counts. */
 export function lackingAt(url: string): string | undefined {
   const [path = ''] = url.split('?');
   const segments = path.split('/');

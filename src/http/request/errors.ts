@@ -10,7 +10,6 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   py: 'text/x-python',
 };
 
-/** Returns the media type of a file with this name or extension. */
 export function mediaTypeOf(file: string): string {
   return MEDIA_TYPES[file.split('.').at(-1) ?? ''] ?? 'text/plain';
 }
@@ -94,10 +93,7 @@ const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>>
     }),
 };
 
-/**
- * Returns any thrown value as a `ServiceError`. Returns a `ServiceError` unchanged. Any other error
- * that the caller did not cause becomes `internal`.
- */
+/** An error that is no `ServiceError` and not the caller's fault becomes `internal`. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code, statusCode } = isObject(error) ? error : {};

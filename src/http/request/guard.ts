@@ -16,15 +16,11 @@ import { baseUrl, type UrlSettings } from './urls.ts';
 export interface GuardSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
-  /** Records that a token was used. Must not delay the request. */
   readonly noteUse: (caller: Caller) => void;
   readonly urls: UrlSettings;
 }
 
-/**
- * Settings that may change while the service runs. A request keeps the settings with which it
- * began.
- */
+/** These may change while the service runs. A request keeps those with which it began. */
 export interface RequestSettings {
   readonly dependencies: ActionDependencies;
   readonly allowedOrigins: readonly string[];
@@ -48,10 +44,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * The result of the guard: whether the request may continue. False if the guard has sent the
- * response. A promise if the token must be checked first.
- */
+/** False if the guard has sent the response. A promise if the token must be checked first. */
 export type Passed = boolean | Promise<boolean>;
 
 /**
@@ -178,10 +171,7 @@ function addressOf({ address = 'unknown' }: FastifyRequest): string {
   return address;
 }
 
-/**
- * Checks the size of the body and stores the base URL. Throws `request_too_large`, and
- * `bad_request` for an invalid Host header.
- */
+/** Stores the base URL. Throws `request_too_large`, and `bad_request` for the Host header. */
 function checkHead(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings): void {
   const { bodyLimit } = request.route;
   if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
@@ -239,9 +229,8 @@ export function fromItsAddress(
 }
 
 /**
- * Admits a request to its route. Throws `too_many_requests` for a caller above the rate limit. Also
- * throws the errors for an unknown path, an unknown method and a missing right. `caller` is
- * undefined outside the API.
+ * Throws `too_many_requests`, and the errors for an unknown path, an unknown method and a missing
+ * right. `caller` is undefined outside the API.
  */
 function admit(
   request: FastifyRequest,
@@ -283,10 +272,7 @@ const CREDENTIALS: readonly ((
   (request, urls) => (urls === undefined ? undefined : sessionOf(request, urls)),
 ];
 
-/**
- * Returns the credential of a request, or undefined for an anonymous request. Without `urls`,
- * ignores cookies.
- */
+/** Returns undefined for an anonymous request. Without `urls`, ignores cookies. */
 export function tokenOf(request: FastifyRequest, urls?: UrlSettings): string | undefined {
   for (const credentialOf of CREDENTIALS) {
     const credential = credentialOf(request, urls);

@@ -109,10 +109,7 @@ function countColons(text: string): number {
 /** How many values, quotes and braces a scan reads between two steps. */
 const STEP = 1000;
 
-/**
- * Returns the number of members of all objects in a value. Does not recurse, because a body may be
- * nested as deeply as it is long.
- */
+/** Does not recurse, because a body may be nested as deeply as it is long. */
 function* countMembers(value: unknown): Generator<undefined, number> {
   let count = 0;
   let seen = 0;
@@ -128,10 +125,7 @@ function* countMembers(value: unknown): Generator<undefined, number> {
   return count;
 }
 
-/**
- * Returns the position of the first duplicate member name, or undefined if there is none. `text`
- * must be valid JSON.
- */
+/** Returns the position of the first duplicate name. `text` must be valid JSON. */
 function* findDoubledMember(text: string): Generator<undefined, number | undefined> {
   const open: Set<string>[] = [];
   const colon = /[ \t\r\n]*:/y;

@@ -2,26 +2,17 @@ import { ServiceError, type About } from '../../domain/model/errors.ts';
 import { hashToken } from '../../domain/resources/token-hash.ts';
 import { addressGroup } from '../connection/client-address.ts';
 
-/**
- * The rate limit of one caller or address: `burst` requests at once, `requestsPerSecond` on
- * average; 0 for no limit.
- */
+/** `burst` requests at once, `requestsPerSecond` on average; 0 for no limit. */
 export interface RateLimit {
   readonly requestsPerSecond: number;
   readonly burst: number;
 }
 
-/**
- * The maximum number of entries in each map of callers, addresses or tokens. The least recently
- * used entry is dropped first.
- */
+/** For each map of callers, addresses or tokens. The least recently used entry is dropped. */
 const MAX_ENTRIES = 10_000;
 
 export interface Buckets {
-  /**
-   * Takes one token from the bucket of `key`. Returns 0, or the number of seconds until one is
-   * available.
-   */
+  /** Takes one token. Returns 0, or the number of seconds until one is available. */
   take(key: string): number;
   putBack(key: string): void;
 }
@@ -46,10 +37,6 @@ export function createBuckets(
   };
 }
 
-/**
- * Stores `value` as the newest entry of `map`. Drops the oldest entry if there are more than
- * `MAX_ENTRIES`.
- */
 function setLatest<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
@@ -58,9 +45,8 @@ function setLatest<T>(map: Map<string, T>, key: string, value: T): void {
 }
 
 /**
- * Limits the requests of each caller. The returned function takes one token from the caller's
- * bucket. If the bucket is empty, the function throws `too_many_requests` with the seconds to wait.
- * `seconds` is a monotonic clock.
+ * The returned function throws `too_many_requests` with the seconds to wait if the caller's bucket
+ * is empty. `seconds` is a monotonic clock.
  */
 export function createRateLimiter(
   limit: RateLimit,
@@ -83,10 +69,7 @@ export function createRateLimiter(
 export type EndCheck = (valid: boolean | 'elsewhere' | undefined) => void;
 
 export interface AddressLimit {
-  /**
-   * Takes one token from the bucket of `address` for a request that has no API token. Throws
-   * `too_many_requests`, with the seconds to wait, if the bucket is empty.
-   */
+  /** For a request without API token. Throws `too_many_requests` with the seconds to wait. */
   take(address: string): void;
   /**
    * Takes one token from the bucket of `address` for a request whose API token must be checked.

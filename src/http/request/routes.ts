@@ -4,10 +4,7 @@ import { isObject } from '../../domain/model/field.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Operation } from '../../domain/model/resource.ts';
 
-/**
- * A function that handles one request. Returns the text of the response, or `reply` if the handler
- * sends the response itself.
- */
+/** Returns the text of the response, or `reply` if the handler sends the response itself. */
 export type Handler = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -49,10 +46,7 @@ declare module 'fastify' {
     running: Running;
   }
   interface FastifyRequest {
-    /**
-     * The options of the route. They are stored because Fastify builds them again at each read of
-     * `routeOptions`.
-     */
+    /** Stored because Fastify builds the options again at each read of `routeOptions`. */
     route: FastifyRequest['routeOptions'];
   }
   interface FastifyContextConfig {
@@ -149,9 +143,7 @@ export function forRoutesWithBodies(
   });
 }
 
-/**
- * Serves `path`: each route by its method, HEAD if there is GET, and 405 for every other method.
- */
+/** Serves each route by its method, HEAD if there is GET, and 405 for every other method. */
 export function addRoutes(app: FastifyInstance, path: string, routes: readonly Route[]): void {
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = [...methods, 'OPTIONS'].join(', ');

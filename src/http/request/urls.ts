@@ -3,9 +3,7 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import type { Parameter } from '../../domain/operations/list-query.ts';
 
 export interface UrlSettings {
-  /**
-   * The configured base URL, without a trailing slash. Undefined to use the request's Host header.
-   */
+  /** Without a trailing slash. Undefined to use the request's Host header. */
   readonly publicUrl: string | undefined;
   readonly trustProxyHeaders: boolean;
 }
@@ -46,9 +44,7 @@ function joinBase(scheme: string, host: string): string {
   return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
 }
 
-/**
- * Returns the number of Host header fields of a request. Node's `headers` contain only the first.
- */
+/** Node's `headers` contain only the first. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -69,10 +65,7 @@ function localAddress({ socket }: FastifyRequest): string {
   return `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
 }
 
-/**
- * Returns the parameters of a query string in the order received. Throws `bad_request` for text
- * that is not properly encoded UTF-8.
- */
+/** Keeps the order. Throws `bad_request` for text that is not properly encoded UTF-8. */
 export function readParameters(url: string): Parameter[] {
   const start = url.indexOf('?');
   if (start < 0) return [];
@@ -96,10 +89,7 @@ export function readParameters(url: string): Parameter[] {
   }
 }
 
-/**
- * Returns `url` with `parameters` as its form-encoded query string. Returns `url` itself if there
- * are no parameters.
- */
+/** Form-encodes `parameters` as the query string. */
 export function withParameters(url: string, parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return url;
   return `${url}?${parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
