@@ -53,7 +53,6 @@ export function addAllCommands(program: Command, tools: Tools): void {
   acceptConnectionFlagsFirst(program);
 }
 
-/** Sets a resource command's summary to the names of its subcommands. */
 function describeVerbs(command: Command, plural: string): void {
   const verbs = command.commands.map((each) => each.name());
   command.summary(`${verbs.slice(0, -1).join(', ')} and ${verbs.at(-1)} ${plural}`);

@@ -7,7 +7,6 @@ import { referredId } from '../flags/references.ts';
 import { callFor, type Connection } from '../service/client.ts';
 import { findId, withHints } from '../service/resource-requests.ts';
 
-/** One run of the command of an action, whose request was answered. */
 interface Answered extends Run<string, GivenFlags> {
   readonly connection: Connection;
 }

@@ -11,7 +11,6 @@ import { openingKeys } from './key-grants.ts';
 
 const SHOWN = 10;
 
-/** Returns why to ask before one resource is deleted, or undefined. */
 type Reason = (connection: Connection, path: string, name: string) => Promise<string | undefined>;
 
 /** Asks for a reason for each resource, except for those that cannot be found or read. */

@@ -24,10 +24,7 @@ export const MAX_WAIT_MS = 60_000;
 /** How long an agent that was just started may take to report, in seconds. */
 const AGENT_START_SECONDS = 5;
 
-/**
- * The minimum time between two requests, in milliseconds. A service with too many waiting requests
- * responds at once.
- */
+/** The minimum between two requests: a service with too many waiting requests responds at once. */
 export const INTERVAL_MS = 500;
 
 export interface Deliveries {
@@ -41,10 +38,7 @@ export interface Deliveries {
   readonly failure: CommandError;
 }
 
-/**
- * Reads the deliveries of the key at `path`. The service waits up to `waitSeconds` for pending
- * deliveries. Throws `CommandError`.
- */
+/** Waits up to `waitSeconds` for pending deliveries of the key at `path`. Throws `CommandError`. */
 export async function readDeliveries(
   connection: Connection,
   path: string,
@@ -169,7 +163,6 @@ export function describeLoss({ servers }: Holders): string {
     .join('');
 }
 
-/** Returns the question to ask before the secret of a key is replaced. */
 export function describeReplacement({ name, servers }: Holders): string {
   return `The key '${name}' is on ${namesOf(servers)}. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one.`;
 }

@@ -13,7 +13,6 @@ import { writeLine } from '../output/write-line.ts';
 import type { SecretWork } from '../service/local-commands.ts';
 import { actionCommand } from './action-command.ts';
 
-/** How many lost secrets the commands name. */
 const MAX_NAMED = 10;
 
 export const ENCRYPTION = {

@@ -100,7 +100,6 @@ async function namesOf(connection: Connection, ids: readonly string[]): Promise<
   return firstOf(names, NAMED_ZONES, String).join(', ');
 }
 
-/** Returns what grants open, on one line. */
 async function openedText(
   connection: Connection,
   grants: readonly Grant[] | null,
@@ -128,10 +127,7 @@ export function openingKeys(connection: Connection, path: string) {
   return callFor(OPENING_KEYS, connection, 'GET', `${path}/${tsigkey.collection}`);
 }
 
-/**
- * Returns what reports which keys open a zone, or zones of a name server, which `countsZones`. Reports
- * nothing to callers that may not list keys.
- */
+/** `countsZones` is for a name server. Reports nothing to callers that may not list keys. */
 export function reportOpeningKeys({ collection }: ResourceType, countsZones: boolean) {
   const placeOf = (zones: number | 'all') =>
     !countsZones || zones === 'all' ? '' : ` in ${zones} ${zones === 1 ? 'zone' : 'zones'}`;

@@ -26,7 +26,6 @@ const FORCE = 'even if a client may still need the key that goes';
 
 const REPLACED = ['<tsigkey>', 'id or name of the tsigkey that is being replaced'] as const;
 
-/** The commands that show a rotation, and take one of its steps by hand. */
 export const LIFECYCLE_COMMANDS = [
   defineCommand({
     name: 'lifecycle',
@@ -107,7 +106,6 @@ async function takeStep(
   await waitForRemoval(connection, [holders], { now, out: err, err }, 'Retired');
 }
 
-/** Prints a lineage, and in a table what to do next. */
 function printLifecycle(shown: ShownLifecycle, flags: OutputFlags, terminal: Terminal): void {
   if (isWhole(flags)) {
     printItem(terminal, shown, MEMBERS, flags);
@@ -123,7 +121,6 @@ function printLifecycle(shown: ShownLifecycle, flags: OutputFlags, terminal: Ter
     writeLine(terminal.err, line);
 }
 
-/** Returns what a rotation waits for, and what to do. */
 function adviceOn(key: LineageKey, lineage: ShownLifecycle): string[] {
   const { name, state, waiting, retire_at: retireAt, used_after_retirement: use } = key;
   const successor = successorOf(lineage, key)?.name ?? 'its successor';

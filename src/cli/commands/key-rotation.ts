@@ -31,7 +31,6 @@ import { INTERVAL_MS, MAX_WAIT_MS, waitUntilDelivered } from './deliveries.ts';
 import { assertUsableName } from './key-verbs.ts';
 import { printNextSteps } from './resource-verb.ts';
 
-/** The algorithm that replaces a weak one, unless the user states another. */
 const STRONG = 'hmac-sha256';
 
 const PLAN_COLUMNS = ['name', 'algorithm', 'becomes', 'name_servers', 'who_must_act'];
@@ -151,10 +150,7 @@ async function rotateOne(
   if (!isCut) await waitForVerification(connection, key, terminal);
 }
 
-/**
- * Returns the named key, or the one to use now if that one is retired or gone. With `isExact`, throws
- * `CommandError` instead.
- */
+/** A retired or gone key stands for the one to use now. With `isExact`, throws `CommandError`. */
 async function keyToReplace(connection: Connection, idOrName: string, isExact: boolean) {
   const lineage = await findLineage(connection, idOrName);
   const { handle, named } = lineage;
@@ -306,7 +302,6 @@ function foundKey({ id, name, algorithm }: Item): Found {
   return { id: String(id), name: String(name), algorithm: String(algorithm) as Found['algorithm'] };
 }
 
-/** Returns the name servers of a key, and who must change a configuration. */
 async function affectedBy(connection: Connection, { id }: Planned): Promise<Item> {
   const { servers } = await callFor(KEY_USES, connection, 'GET', `${keyPath(id)}/uses`);
   const { consumers } = await findLineage(connection, id);

@@ -21,19 +21,16 @@ import { factsOf } from '../service/lineages.ts';
 import { findPath, withoutSecrets, type Item } from '../service/resource-requests.ts';
 import { reportGrants } from './key-grants.ts';
 
-/** The algorithm of a new key if the flags contain none. */
 export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
 
 const CONCURRENCY = 8;
 
-/** The flags of a list of keys that their members do not answer. */
 interface UseFlags extends Item {
   readonly unused?: string;
   readonly due?: string;
   readonly owner?: string;
 }
 
-/** What the verbs of keys do besides the requests about their fields. */
 export const KEY_VERBS = {
   complete: completeKey,
   assertName: assertUsableName,
@@ -98,10 +95,6 @@ export const KEY_VERBS = {
   },
 } satisfies Partial<ResourceCommand>;
 
-/**
- * Returns the members of a new key with defaults. Without a pool or a zone, the key applies to the
- * default pool. Throws `CommandError` if the scope is ZONE and the zone is missing.
- */
 function completeKey(
   members: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
@@ -140,15 +133,11 @@ async function listUnused(
   return unused;
 }
 
-/** Returns whether no name server can have a key with this name. */
 function isUnusableName(name: unknown): boolean {
   return typeof name === 'string' && wireProblems({ name }).length > 0;
 }
 
-/**
- * Throws `CommandError` for a name of a key that no name server can have. The service accepts such
- * names, as Designate does.
- */
+/** Throws `CommandError` for a name that the service and Designate accept, but no name server. */
 export function assertUsableName(name: unknown): void {
   if (!isUnusableName(name)) return;
   throw new CommandError(
@@ -165,11 +154,7 @@ interface UsedKey {
 
 const SHOWN = 10;
 
-/**
- * Returns the clients that name servers saw with the key at `path` within a day before `now`; none if
- * there is no such key, or if the token may not see its uses. Throws `CommandError` if the service
- * cannot be reached.
- */
+/** Returns none if there is no such key, or if the token may not see its uses. */
 async function recentClients(
   connection: Connection,
   path: () => Promise<string>,

@@ -3,7 +3,6 @@ import { configFile, required, text, toggle } from '../flags/flag.ts';
 
 const config = configFile();
 
-/** The commands that run on this machine instead of sending HTTP requests. */
 export const LOCAL_COMMANDS = [
   defineCommand({
     name: 'serve',

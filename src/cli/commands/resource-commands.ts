@@ -56,10 +56,7 @@ export function addResourceCommands(program: Command, tools: Tools): void {
   }
 }
 
-/**
- * Adds only the command of one verb, such as `tsigkey list`. Returns false if there is no such
- * command.
- */
+/** Adds only the command of one verb, such as `tsigkey list`. Returns false if there is none. */
 export function addResourceVerb(
   program: Command,
   [noun, word = '']: readonly string[],

@@ -21,7 +21,6 @@ export const VERB_ALIASES: Readonly<Partial<Record<Verb, string>>> = {
   delete: 'rm',
 };
 
-/** Returns what all commands of a verb have. */
 export function verbOf({ type, examples }: ResourceCommand, name: Verb) {
   const alias = VERB_ALIASES[name];
   const isInAll = name !== 'create' && type.owner !== undefined;
@@ -45,7 +44,6 @@ export function referenceOptionsOf(
   return purpose === undefined ? [] : referenceOptions(type, purpose);
 }
 
-/** Returns the flag `--wait` if the service delivers the resources to name servers. */
 export function waitFlags(
   { isDelivered }: ResourceCommand,
   description = 'wait up to 60 seconds until every name server has verified the key',
@@ -53,7 +51,6 @@ export function waitFlags(
   return isDelivered === true ? { wait: toggle(description) } : {};
 }
 
-/** Returns the flag `--force` if there is something that only it permits. */
 export function forceFlags({ type, forces }: ResourceCommand, verb: Verb) {
   const operation = verb === 'set' ? 'update' : verb;
   const own = forces?.[verb];

@@ -90,10 +90,7 @@ async function create(resource: ResourceCommand, run: CreateRun): Promise<void> 
   await waitIfAsked(connection, resource, created, flags, terminal);
 }
 
-/**
- * Returns the flags with the name of the new resource, from the argument or the flag. Throws
- * `CommandError` unless exactly one of them is set.
- */
+/** Adds the name from the argument or flag. Throws `CommandError` unless exactly one is set. */
 function withArgument(
   { noun, unique }: ResourceType,
   { argument, flags }: CreateRun,

@@ -91,7 +91,6 @@ export const tldImport = defineCommand({
 /** The maximum size of what a request has besides its entries. */
 const MARGIN_BYTES = 1000;
 
-/** Throws `CommandError` if the entries do not fit in one request. */
 function assertOneRequest(entries: readonly ListEntry[]): void {
   const bytes = Buffer.byteLength(JSON.stringify(entries.map(bodyOf))) + MARGIN_BYTES;
   if (entries.length <= MAX_ENTRIES && bytes <= MAX_LIST_BYTES) return;
@@ -102,7 +101,6 @@ function assertOneRequest(entries: readonly ListEntry[]): void {
   );
 }
 
-/** A request to import entries. */
 interface Bulk {
   /** Whether nothing changes if an entry is refused. */
   readonly isWhole: boolean;
@@ -179,7 +177,6 @@ function assertNoneRefused(
   );
 }
 
-/** Returns a clause about the entries that were not refused. */
 function otherEntries(report: Report, dryRun: boolean): string {
   if (report.count('added') + report.count('updated') === 0)
     return dryRun ? '; nothing would be changed' : '; nothing was changed';

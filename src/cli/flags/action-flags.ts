@@ -31,10 +31,7 @@ export function optionsOfBody(
   );
 }
 
-/**
- * Returns the body of an action from the values of its arguments and flags, by member. Throws
- * `CommandError` with every problem.
- */
+/** `given` has the values of arguments and flags. Throws `CommandError` with every problem. */
 export function readBody<B>(
   { kind, what }: ActionBody<B>,
   given: Readonly<Record<string, unknown>>,

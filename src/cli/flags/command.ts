@@ -140,7 +140,6 @@ export function addCommand(
   return addExamples(command, definition.examples);
 }
 
-/** A command that only has subcommands. */
 export interface CommandGroup {
   readonly name: string;
   readonly description: string;

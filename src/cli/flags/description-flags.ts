@@ -12,7 +12,6 @@ interface DescriptionValues extends Readonly<Record<string, unknown>> {
   readonly expires?: string | false;
 }
 
-/** The flags that say who uses a key, and until when. */
 export const DESCRIPTION_FLAGS = {
   owner: text('<text>', 'who answers for the key and its successors'),
   noOwner: toggle('forget the owner'),

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
 
-/** What a flag has besides its value and its description. */
 interface FlagTraits {
   readonly short?: string;
   /** The flags, by name in camel case, and the arguments that exclude this one. */
@@ -32,7 +31,6 @@ type SetNames<F> = {
 
 type ValueOfFlag<F> = F extends Flag<infer T> ? T : never;
 
-/** The values of flags, by name. */
 export type ValuesOf<F> = {
   readonly [Name in SetNames<F>]: ValueOfFlag<F[Name]>;
 } & {
@@ -70,7 +68,6 @@ export function choice<const C extends string>(
   return { value, description, choices, ...traits };
 }
 
-/** A flag whose text `read` turns into a value. */
 export function parsed<T>(
   value: string,
   description: string,

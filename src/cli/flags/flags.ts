@@ -57,10 +57,6 @@ export function acceptConnectionFlagsFirst(program: Command): void {
   });
 }
 
-/**
- * Adds the flags that select the project of a request. `allProjects` also adds the flag that
- * selects all projects.
- */
 export function withProjectFlags(command: Command, allProjects: boolean): Command {
   command.optionsGroup('Project:');
   if (allProjects) command.option('--all-projects', 'include the resources of all projects');
@@ -111,9 +107,8 @@ export function isWhole({ format, column }: OutputFlags): boolean {
 }
 
 /**
- * Throws `CommandError` for a column that does not exist. Call this function before the request.
- * After the request, a misspelt column would lose the secret of a new resource: the service shows
- * the secret only once.
+ * Throws `CommandError` for a column that does not exist. Call it before the request: afterwards, a
+ * misspelt column would lose the secret of a new resource, which the service shows only once.
  */
 export function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {
   const unknown = column.filter((name) => !columns.includes(name));

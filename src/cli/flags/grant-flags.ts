@@ -12,7 +12,6 @@ import { collect, parsed, text, texts, toggle } from './flag.ts';
 import { referredId } from './references.ts';
 import type { FlagValues } from './resource-command.ts';
 
-/** The flags that say what a key may do, and in which zones. */
 export function grantFlags(zoneDescription: string, excluded: readonly string[] = []) {
   return {
     zone: texts('<zone>', zoneDescription, { conflicts: excluded }),
@@ -38,7 +37,6 @@ function readRight(right: string, earlier: readonly string[] | undefined): reado
 
 const STATED_SCOPE = ['scope', 'resourceId'];
 
-/** The flags that say where a new key works. */
 export const PLACE_FLAGS = {
   pool: text('<pool>', 'apply the key to every zone of this pool (name or id)', {
     conflicts: STATED_SCOPE,

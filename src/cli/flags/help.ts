@@ -1,6 +1,5 @@
 import type { Command, Option } from 'commander';
 
-/** An example command, with its purpose if the purpose is not obvious. */
 interface Example {
   readonly command: string;
   readonly purpose: string | undefined;
@@ -28,10 +27,7 @@ export function examplesOf(command: Command): readonly Example[] {
   return EXAMPLES.get(command) ?? [];
 }
 
-/**
- * Returns all visible subcommands of `command`, each with its full name as a list of words. Parents
- * precede their subcommands.
- */
+/** Returns all visible subcommands, each after its parent, with the words of its full name. */
 export function commandsBelow(
   command: Command,
   words: readonly string[] = [command.name()],

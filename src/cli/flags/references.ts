@@ -49,7 +49,6 @@ function referencesOf({ references = {} }: ResourceType): Reference[] {
   return Object.values(references);
 }
 
-/** A member of a request whose flag takes names or ids of other resources. */
 interface ReferringMember {
   readonly refersTo?: ResourceType;
 }

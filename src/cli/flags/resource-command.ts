@@ -32,9 +32,7 @@ export interface ResourceCommand {
   assertName?(name: unknown): void;
   /** What `--force` permits, besides what the configuration of a name server forbids. */
   readonly forces?: Readonly<Partial<Record<Verb, string>>>;
-  /**
-   * The verbs whose flags can name another resource, with the beginning of the flags' descriptions.
-   */
+  /** The verbs whose flags can name another resource, with the beginning of their descriptions. */
   readonly referenceVerbs?: Readonly<Partial<Record<Verb, string>>>;
   newSecret?(members: Item): string;
   /** Returns the commands to run after the secret of a resource was set. */
@@ -68,7 +66,6 @@ export interface ResourceCommand {
   /** What `show` says besides the members. */
   readonly reports?: readonly Report[];
   readonly deletion?: {
-    /** When `delete` asks for confirmation. */
     readonly asks: string;
     /** Returns why to ask before these resources are deleted, or undefined. */
     reason(
@@ -88,10 +85,7 @@ export interface Report {
   write(connection: Connection, item: Item, terminal: Terminal): Promise<void>;
 }
 
-/**
- * Returns the columns of a resource: all members that the service returns. Omits `updated_at` if
- * the resource cannot be changed.
- */
+/** Returns all members that the service returns; `updated_at` only if the resource can change. */
 export function columnsOf(type: ResourceType): string[] {
   return shownMembers(type).filter(
     (name) => name !== 'updated_at' || type.operations.includes('update'),

@@ -9,10 +9,7 @@ import type { FlagValues, ResourceCommand } from './resource-command.ts';
 import { readPastTime } from './time.ts';
 import type { FieldFlag } from './token-flags.ts';
 
-/**
- * Returns the fields of `type` that have a flag, in order. Secrets have other flags, and some
- * fields can only be set on creation.
- */
+/** Secrets have other flags, and some fields can only be set on creation. */
 export function flaggedFields(
   type: ResourceType,
   creating: boolean,
@@ -25,10 +22,7 @@ export function flaggedFields(
   });
 }
 
-/**
- * Returns the flag of a field. Without `creating`, also returns the flag that clears the field:
- * `--description`, `--no-description`.
- */
+/** Without `creating`, also returns the flag that clears the field: `--no-description`. */
 export function fieldOptions(
   { type, flags, defaults = {} }: ResourceCommand,
   name: string,
@@ -66,10 +60,7 @@ export function memberOption(
   return option;
 }
 
-/**
- * Returns the members of a request body for the flags. Throws `CommandError` for a value of the
- * wrong type.
- */
+/** Throws `CommandError` for a value of the wrong type. */
 export function readFields(
   resource: ResourceCommand,
   creating: boolean,
@@ -123,10 +114,7 @@ export function filterOptions(resource: ResourceCommand): Option[] {
   return [...filters, ...times, ...computed];
 }
 
-/**
- * Returns the query parameters for the flags of a list. `now` is in milliseconds since 1970. Throws
- * `CommandError`.
- */
+/** `now` is in milliseconds since 1970. Throws `CommandError`. */
 export function readFilters(
   resource: ResourceCommand,
   flags: FlagValues,
@@ -268,10 +256,7 @@ function readItem(name: string, schema: JsonSchema, text: string): unknown {
   );
 }
 
-/**
- * Splits `text` at colons into one value for each part. The last value may contain colons. Throws
- * `CommandError`.
- */
+/** The last value may contain colons. Throws `CommandError`. */
 function splitAtColons(name: string, parts: readonly string[], text: string): string[] {
   const split = text.split(':');
   if (split.length < parts.length)

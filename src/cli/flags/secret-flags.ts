@@ -8,7 +8,6 @@ import type { Terminal } from '../output/terminal.ts';
 
 const HIDDEN = '(hidden)';
 
-/** Returns the name of the secret field of a type, or undefined if the type has none. */
 export function secretField(type: ResourceType): string | undefined {
   return givenFields(type).find((name) => type.fields[name]?.secret === true);
 }
@@ -37,11 +36,7 @@ export function revealOptions(type: ResourceType): Option[] {
     : [new Option('--reveal', `show the ${name} instead of ${HIDDEN}`)];
 }
 
-/**
- * Reads the secret that the flags select, and returns it as a member of a request body. Throws
- * `CommandError`. Refuses a secret in an argument, because every user of the machine can read
- * arguments.
- */
+/** Returns the secret that the flags select, as a member of a request. Throws `CommandError`. */
 export async function readSecret(
   type: ResourceType,
   flags: FlagValues,

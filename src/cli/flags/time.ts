@@ -11,18 +11,12 @@ export function readTime(text: string, now: number): string {
   return timeOf(text, now, 1);
 }
 
-/**
- * Returns the timestamp for the value of a flag about the past: a timestamp, or a duration before
- * `now`. Throws `CommandError`.
- */
+/** Returns the timestamp for a timestamp or a duration before `now`. Throws `CommandError`. */
 export function readPastTime(text: string, now: number): string {
   return timeOf(text, now, -1);
 }
 
-/**
- * Returns the timestamp of an expiry, as `readTime` does. Throws `CommandError`, also for a
- * duration of 0.
- */
+/** Returns what `readTime` returns. Throws `CommandError`, also for a duration of 0. */
 export function readExpiry(text: string, now: number): string {
   if (/^0+[dhm]$/.test(text))
     throw new CommandError(

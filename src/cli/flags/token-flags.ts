@@ -15,10 +15,7 @@ export interface FieldFlag {
    * value. `now` is in milliseconds since 1970. Throws `CommandError`.
    */
   read?(text: string, now: number): unknown;
-  /**
-   * The type of the resources that the values name. The request contains the ids of these
-   * resources.
-   */
+  /** The type of the resources that the values name. The request contains their ids. */
   readonly refersTo?: ResourceType;
 }
 

@@ -1,9 +1,7 @@
 import type { Command, Option } from 'commander';
 import { commandsBelow } from './help.ts';
 
-/**
- * The methods with which commander reports usage errors. The types of commander omit these methods.
- */
+/** The methods with which commander reports usage errors. Its types omit them. */
 type Reporter = Command & {
   missingArgument(name: string): void;
   missingMandatoryOptionValue(): void;

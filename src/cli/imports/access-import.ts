@@ -137,7 +137,6 @@ function widenedRows(
   });
 }
 
-/** Returns the `zoneIds` of a plan. */
 async function zoneIdsOf(
   connection: Connection,
   { scope, resourceId }: KeyImport,
@@ -201,7 +200,6 @@ async function createZone(
   return String(id);
 }
 
-/** Reports what stays in the configuration of the server. */
 export function reportKept(report: Report, { kept, builtIn }: AccessPlan): void {
   if (builtIn.length > 0)
     report.add(

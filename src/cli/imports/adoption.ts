@@ -20,7 +20,6 @@ import { listItems, type Item } from '../service/resource-requests.ts';
 import { planAccess, type AccessPlan } from './access-import.ts';
 import type { KeySource } from './key-file.ts';
 
-/** A name server, and the pool whose keys it gets. */
 export interface AdoptedServer {
   readonly pool_id: string;
   readonly rights: readonly Right[];
@@ -126,7 +125,6 @@ function serviceKeys(
   };
 }
 
-/** Returns the keys that move, what differs in the service, and the keys that stay. */
 async function movingKeys(
   sources: KeySource['keys'],
   { byName, scopeOf, changesOf }: ServiceKeys,
@@ -170,7 +168,6 @@ function differencesIn(name: string, changes: readonly Change[]): string[] {
   });
 }
 
-/** Returns what the keys that only the service has would open. */
 async function gainsOf(
   configuration: ServerConfiguration,
   { byName, scopeOf, changesOf }: ServiceKeys,
@@ -222,7 +219,6 @@ function probesOf({ keys, rows, zones }: Observed): Probe[] {
   });
 }
 
-/** The keys and rights to observe on a name server with these zones. */
 export interface Observed {
   readonly keys: readonly AdoptedKey[];
   readonly rows: readonly Row[];

@@ -12,10 +12,7 @@ import { matchingPaths } from '../../net/glob.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
 
-/**
- * The maximum number of included files. Without this limit, a chain of files that each include the
- * next file twice would take exponential time.
- */
+/** Without it, a chain of files that each include the next one twice takes exponential time. */
 const MAX_FILES = 1000;
 
 export interface UnreadFile {
@@ -23,15 +20,13 @@ export interface UnreadFile {
   readonly problem: string;
 }
 
-/** A reader of included files for a parser. */
 export interface IncludeReader {
   readonly include: ReadIncluded;
   readonly unread: readonly UnreadFile[];
 }
 
 /**
- * Creates a reader of the files that a configuration includes. `rules` are the include rules of the
- * program that reads the configuration. `main` is the path of the configuration, or `-` for
+ * `rules` are those of the program that reads the configuration `main`: a path, or `-` for
  * standard input. Writes a line for each file to `log`.
  */
 export function createIncludeReader(

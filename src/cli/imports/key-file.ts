@@ -27,13 +27,11 @@ export interface KeySource {
   readonly configuration?: ServerConfiguration | undefined;
 }
 
-/** The formats of a file, by name. */
 export const FILE_FORMATS: Readonly<Record<string, KeyReader>> = {
   ...CLIENT_FORMATS,
   ...IMPORT_FORMATS,
 };
 
-/** Returns the name of the format that a file appears to be in, or undefined. */
 export function detectFileFormat(content: string): string | undefined {
   return detectClientFormat(content) ?? detectFormat(content);
 }

@@ -244,10 +244,7 @@ export async function describeReach(
   );
 }
 
-/**
- * Returns the names of the zones of a pool, or undefined if the caller may not see them. A pool
- * that does not exist has no zones.
- */
+/** Returns undefined if the caller may not see the zones. A pool that does not exist has none. */
 export async function poolZones(
   connection: Connection,
   poolId: string,

@@ -69,7 +69,6 @@ export function unifiedDiff(path: string, content: string, edits: readonly Edit[
   return shown(`${lines.join('\n')}\n`);
 }
 
-/** Returns the lines that an edit replaces. */
 function linesOf({ start, end, text }: Edit, starts: readonly number[]): Lines {
   const lineAt = (offset: number) => starts.findLastIndex((each) => each <= offset);
   const last = lineAt(end);
@@ -92,7 +91,6 @@ function groupsOf<T extends Lines>(parts: readonly T[], gap: number) {
   return groups;
 }
 
-/** Returns the offset of each line. */
 function startsOf(lines: readonly string[]): number[] {
   let offset = 0;
   return lines.map((line) => {

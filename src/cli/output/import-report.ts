@@ -31,7 +31,6 @@ export type Kind = 'zones';
 /** The outcomes that are about neither keys nor zones. */
 const GENERAL: readonly Outcome[] = ['not read', 'warning'];
 
-/** What an import did or would do with one item. */
 interface Result {
   readonly outcome: Outcome;
   /** Must not contain secrets. */
@@ -56,7 +55,6 @@ export interface Report {
   refusals(): string;
 }
 
-/** The maximum number of characters that `quote` shows. */
 const MAX_SHOWN = 60;
 
 const MAX_REFUSALS = 10;

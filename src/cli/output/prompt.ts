@@ -40,10 +40,7 @@ export async function readReplies(
   return replies;
 }
 
-/**
- * Reads characters up to a line feed or carriage return. Handles backspace and Ctrl-C, because the
- * terminal is in raw mode.
- */
+/** Handles backspace and Ctrl-C, because the terminal is in raw mode. */
 async function readLine(chunks: AsyncIterator<unknown>): Promise<string> {
   let line = '';
   for (;;) {

@@ -61,7 +61,6 @@ function drawRow(
   return Array.from({ length: height }, (_, number) => `|${line(number)}|\n`).join('');
 }
 
-/** Returns the width of the widest cell of each column. */
 function naturalWidths(header: Row, rows: readonly Row[]): number[] {
   return header.map((_, index) =>
     [header, ...rows].reduce((most, row) => Math.max(most, displayWidth(row[index] ?? '')), 0),

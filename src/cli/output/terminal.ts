@@ -10,7 +10,6 @@ export interface ServiceDefaults {
   readonly tokenFile: string;
 }
 
-/** The dependencies of a command: its environment variables, its clock and its standard streams. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
   /** Returns the time in milliseconds since 1970. */

@@ -32,7 +32,6 @@ export async function call(...request: Request): Promise<Content> {
   return (await callWithHeaders(...request)).content;
 }
 
-/** Sends a request and returns the JSON body of the response as a value of `kind`. */
 export async function callFor<T>(kind: Kind<T>, ...request: Request): Promise<T> {
   return valueOf(kind, request[0], await call(...request));
 }
@@ -96,7 +95,6 @@ export async function* callForLines<T>(
   }
 }
 
-/** Sends a request, and does something else if the service refuses it with one of these statuses. */
 export async function orIfRefused<T, Other>(
   send: () => Promise<T>,
   statuses: readonly number[],
@@ -223,7 +221,6 @@ function parseBody(text: string): Content | undefined {
   return isObject(content) ? content : undefined;
 }
 
-/** Returns the problems in `errors`. Ignores what does not have the form of a problem. */
 function problemsOf(content: Content | undefined): MemberProblem[] {
   const listed = isObject(content?.errors) ? content.errors.errors : undefined;
   if (!Array.isArray(listed)) return [];

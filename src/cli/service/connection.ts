@@ -21,7 +21,6 @@ export const DEFAULTS: ServiceDefaults = {
   tokenFile: 'var/admin.token',
 };
 
-/** Where a command finds a service, with a token for it. */
 interface Credentials extends Profile {
   /** The name of the profile, if it is one. */
   readonly name?: string;
@@ -119,10 +118,7 @@ export function checkUrl(text: string): string {
   );
 }
 
-/**
- * Returns how to validate certificates: with the CA certificates in a file, or with those that the
- * system trusts. Plain HTTP needs neither.
- */
+/** Returns the CA certificates of the file, or those of the system. Plain HTTP needs neither. */
 function readTrust(cacert: string | undefined, url: string, environment: NodeJS.ProcessEnv): Trust {
   if (cacert !== undefined) return { ca: readCertificates(cacert) };
   return { ca: url.startsWith('https:') ? systemCertificates(environment) : undefined };

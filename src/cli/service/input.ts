@@ -23,10 +23,7 @@ export function readTextFile(path: string, name?: string): string {
   return readBytes(path, name).toString();
 }
 
-/**
- * Returns the PEM text of a file of CA certificates. Throws `CommandError`, also if the file
- * contains no usable certificate.
- */
+/** Returns PEM text. Throws `CommandError`, also if the file contains no usable certificate. */
 export function readCertificates(path: string): string {
   const pem = readTextFile(path, 'The CA file');
   try {

@@ -38,10 +38,7 @@ export function assertOneSelection(
     );
 }
 
-/**
- * Returns the selected keys. Throws `CommandError` if there are none, with a message that nothing
- * was `done`.
- */
+/** Throws `CommandError` if there are no keys, with a message that nothing was `done`. */
 export async function selectKeys(
   connection: Connection,
   idsOrNames: readonly string[],
@@ -84,7 +81,6 @@ async function getKeys(
   return [...keys.values()];
 }
 
-/** Returns all keys, or only those that apply to a pool. */
 async function listKeys(connection: Connection, ofPool: string | undefined): Promise<ServiceKey[]> {
   const filters =
     ofPool === undefined

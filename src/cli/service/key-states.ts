@@ -11,7 +11,6 @@ type KeyState = ValueOf<typeof KEY_STATES>['states'][number];
 /** The columns of keys that `withStates` adds. */
 export const STATE_COLUMNS = ['state', 'age', 'weakness', 'owner', 'expires_at'] as const;
 
-/** Adds the columns of `STATE_COLUMNS` to keys. */
 export async function withStates(
   connection: Connection,
   keys: readonly Item[],

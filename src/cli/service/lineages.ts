@@ -9,7 +9,6 @@ import { findId, listItems, withHints, withoutSecrets } from './resource-request
 
 export type LineageKey = ShownLifecycle['keys'][number];
 
-/** A lineage, and the key in it that the user named. */
 interface NamedLineage extends ShownLifecycle {
   /** Undefined if the name is only the handle. */
   readonly named: LineageKey | undefined;
@@ -19,10 +18,7 @@ export function keyPath(id: string): string {
   return `/v2/${tsigkey.collection}/${id}`;
 }
 
-/**
- * Returns the lineage of the key with this id or name, living or retired. Throws `CommandError` if
- * there is none.
- */
+/** The key may be living or retired. Throws `CommandError` if there is none. */
 export function findLineage(connection: Connection, idOrName: string): Promise<NamedLineage> {
   return withHints(tsigkey, async () => {
     const id = normaliseUuid(idOrName) ?? (await idInLineage(connection, idOrName));

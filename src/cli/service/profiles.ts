@@ -22,19 +22,13 @@ export interface Profiles {
 
 const NONE: Profiles = { current: undefined, profiles: {} };
 
-/**
- * Returns the path of the user's profiles, or undefined if the user has no folder for
- * configuration.
- */
+/** Returns undefined if the user has no folder for configuration. */
 function profilesPath({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string | undefined {
   const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : undefined);
   return folder === undefined ? undefined : join(folder, 'tsigil', 'profiles.json');
 }
 
-/**
- * Returns the stored profiles. If the file of profiles does not exist, returns no profiles. Throws
- * `CommandError` if the file cannot be read.
- */
+/** Returns no profiles if there is no file. Throws `CommandError` if it cannot be read. */
 export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   const path = profilesPath(environment);
   if (path === undefined) return NONE;

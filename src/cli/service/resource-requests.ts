@@ -9,7 +9,6 @@ export type Item = Readonly<Record<string, unknown>>;
 
 export type Query = readonly (readonly [name: string, value: string])[];
 
-/** Returns the path with these query parameters. */
 export function pathWith(path: string, parameters: Query): string {
   const query = new URLSearchParams();
   for (const [name, value] of parameters) query.append(name, value);
@@ -39,7 +38,6 @@ const PAGE: Kind<Item> = {
   parse: (value) => ({ value: value as Item }),
 };
 
-/** Yields the pages of a list with these query parameters. */
 export async function* pagesOf<T extends { readonly links?: unknown }>(
   page: Kind<T>,
   connection: Connection,
@@ -88,10 +86,7 @@ export function withoutSecrets(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
 }
 
-/**
- * Reads the resources of all projects if the caller may see them, and otherwise those of the
- * caller's project.
- */
+/** Reads in all projects if the caller may see them, and otherwise in the caller's project. */
 export async function readEverywhere<T>(
   connection: Connection,
   read: (from: Connection) => Promise<T>,
@@ -129,7 +124,6 @@ export async function givenName(
   return id === undefined ? idOrName : nameOrId(connection, type, id);
 }
 
-/** Returns the path of the resource that `findId` finds. */
 export async function findPath(...of: Parameters<typeof findId>): Promise<string> {
   return `/v2/${of[1].collection}/${await findId(...of)}`;
 }

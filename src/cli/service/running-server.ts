@@ -42,7 +42,6 @@ export interface FileEditor {
   check(source: Source): Promise<string | undefined>;
   /** Replaces each file with edits, and keeps the former one. */
   write(edits: readonly Edit[]): Promise<void>;
-  /** Puts the former files back. */
   undo(): Promise<void>;
   /** Lets only the owner read the former files that `write` has kept, and returns their paths. */
   seal(): Promise<readonly string[]>;
@@ -70,7 +69,6 @@ export type OpenFiles = (
  */
 export type FormerFiles = (config: string | undefined) => Promise<readonly string[]>;
 
-/** The functions that read and edit name servers of this machine. */
 export interface LocalServers {
   readonly readNameServer: ReadRunningServer;
   readonly openFiles: OpenFiles;

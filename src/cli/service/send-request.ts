@@ -13,10 +13,7 @@ export interface Server {
 
 const TIMEOUT_SECONDS = 30;
 
-/**
- * The maximum size of a response. The largest expected response has less than 20 MB, for a list of
- * 20,000 entries.
- */
+/** The largest expected response has less than 20 MB, for a list of 20,000 entries. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /** Sends a server one request. Throws `CommandError` if it does not respond in time. */

@@ -9,10 +9,7 @@ const CONCURRENCY = 8;
 /** The maximum number of ids whose names are read. Other ids appear as they are. */
 const MAX_NAMES = 200;
 
-/**
- * Returns tokens with a column `limits`, such as `pool edge, zone a.test., from 192.0.2.0/24`. Ids
- * whose names the caller may not read appear as they are.
- */
+/** Returns tokens with a column `limits`, such as `pool edge, zone a.test., from 192.0.2.0/24`. */
 export async function withLimits(connection: Connection, tokens: readonly Item[]): Promise<Item[]> {
   const ids = LIMIT_KINDS.flatMap((kind) =>
     [...new Set(tokens.flatMap((token) => listIn(token[kind])))].map((id) => ({ kind, id })),

@@ -50,7 +50,6 @@ export const auditVerify = defineCommand({
   },
 });
 
-/** Verifies the whole trail: one stream with a line for each part. */
 async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verified> {
   // Only the line about progress needs the number, and a damaged batch must not prevent the verification.
   const total = await callFor(BATCH_PAGE, connection, 'GET', `${BATCHES_PATH}?limit=1`).then(
@@ -81,10 +80,7 @@ async function verifyAll(connection: Connection, terminal: Terminal): Promise<Ve
   return { ...sum, problems, head };
 }
 
-/**
- * Compares batches with checkpoints. Each checkpoint that differs is a problem, unless a restore
- * replaced the end of the trail to which the checkpoint belonged.
- */
+/** A checkpoint that differs is a problem, unless a restore replaced the end of the trail there. */
 async function compareCheckpoints(
   connection: Connection,
   checkpoints: Checkpoints,

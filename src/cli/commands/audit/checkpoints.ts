@@ -11,9 +11,9 @@ const HASH = /^[0-9a-f]{64}$/;
 const PLAIN = /^\s*(\d{1,9})\s+([0-9a-f]{64})\s*$/;
 
 /**
- * Reads the checkpoints in a file. A checkpoint is a log line of the service, or a line with a
- * batch number and a hash. Log lines may have the prefix of a log collector. Skips all other lines.
- * Throws `CommandError` if the file cannot be read or contains no checkpoint.
+ * A checkpoint is a log line of the service, perhaps after the prefix of a log collector, or a line
+ * with a batch number and a hash. Skips other lines. Throws `CommandError` if the file cannot be
+ * read or contains no checkpoint.
  */
 export async function readCheckpoints(path: string): Promise<Checkpoints> {
   const checkpoints = new Map<number, Set<string>>();

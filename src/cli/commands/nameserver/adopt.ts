@@ -87,7 +87,6 @@ export const adoption = defineCommand({
   },
 });
 
-/** What moves to Tsigil's file, and how. */
 interface Move {
   readonly adoption: Adoption;
   readonly change: Change;
@@ -158,10 +157,6 @@ async function applyMove(
   return true;
 }
 
-/**
- * Says in which zones of the pool no key of Tsigil gets a right, because they name no list for it, and
- * which policies decide about updates.
- */
 async function printUnnamed(
   connection: Connection,
   server: Server,
@@ -190,7 +185,6 @@ async function printUnnamed(
     );
 }
 
-/** Returns how the keys move that are still in the files of the operator. */
 function furtherText({ keys }: Adoption, theirs: KeySource['keys'], { name }: Server): string {
   const names = new Set(keys.map((key) => key.name));
   const further = theirs.flatMap(({ place, found }) =>

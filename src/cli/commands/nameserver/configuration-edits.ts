@@ -125,7 +125,6 @@ export async function perform(
   }
 }
 
-/** Names the former files that stay beside the edited ones. */
 export async function reportKept(files: EditableFiles, terminal: Terminal): Promise<void> {
   const kept = await files.editor.seal();
   if (kept.length === 0) return;

@@ -45,7 +45,6 @@ export const EDITING = {
   asks: 'before --write edits the configuration',
 } as const;
 
-/** One run of such a command on a name server. */
 export interface Run {
   readonly connection: Connection;
   /** The path of the name server in the API. */
@@ -53,7 +52,6 @@ export interface Run {
   readonly server: Server;
   /** Undefined for a server that stores its keys in a database. */
   readonly files: EditableFiles | undefined;
-  /** Reads the keys and access lists of the running server. */
   running(): Promise<KeySource>;
   readonly terminal: Terminal;
 }

@@ -98,10 +98,7 @@ export const keyExport = defineCommand({
   },
 });
 
-/**
- * Throws `CommandError` if the flags may select several keys for one file, and the format allows
- * only one key.
- */
+/** Throws `CommandError` if several keys may go into one file, and the format allows only one. */
 function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: ExportFlags): void {
   const format = findFormat(name);
   if (holdsSeveral(format) || outputDir !== undefined || idsOrNames.length === 1) return;
@@ -164,10 +161,7 @@ function write(
   else saveFile(output, text, overwrite);
 }
 
-/**
- * Creates a folder and writes files in it. Writes no file if any of the files exists, unless
- * `overwrite` is true.
- */
+/** Writes no file if any of the files exists, unless `overwrite` is true. */
 function saveFiles(folder: string, files: readonly KeyFile[], overwrite: boolean): void {
   const paths = files.map(({ fileName }) => join(folder, fileName));
   const repeated = paths.find((path, index) => paths.indexOf(path) < index);

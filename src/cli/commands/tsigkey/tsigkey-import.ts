@@ -129,7 +129,6 @@ interface ImportTools {
 const NO_GRANTS =
   'no client lists the grants of keys, so each new key has every right in its pool or zone';
 
-/** Imports the keys of a source, with the grants that follow from its configuration. */
 async function importKeys(
   source: KeySource,
   flags: ImportFlags,
@@ -196,7 +195,6 @@ async function importKeys(
   conclude(report, dryRun, isJson ? { ...terminal, out: terminal.err } : terminal);
 }
 
-/** Returns the names of the new keys of each pool, by the id of the pool. */
 function namesByPool(steps: readonly Step[]): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const { poolId, text } of steps)
@@ -217,7 +215,6 @@ function printChanges(changes: readonly RightChange[], terminal: Terminal): void
   printList(terminal, rows, ['key', 'right', 'before', 'after'], {});
 }
 
-/** Returns what an import did or would do, for programs. */
 function planJson(
   report: Report,
   access: AccessPlan | undefined,
@@ -243,7 +240,6 @@ async function poolOf(connection: Connection, name: string): Promise<string> {
   return String(server.pool_id);
 }
 
-/** Throws `CommandError` unless exactly one source of keys is given. */
 function assertOneSource(file: string | undefined, flags: ImportFlags): void {
   const sources = [
     file !== undefined,

@@ -18,7 +18,6 @@ const CONCURRENCY = 8;
 const NO_ZONE = 'the service has no zone in which to test the key';
 const SET_ZONE = 'Set --zone.';
 
-/** A row of the output: the result of one check. */
 interface Row {
   readonly name: string;
   readonly server: string;
@@ -142,7 +141,6 @@ function report(
   );
 }
 
-/** Returns the result of a check. Returns a verdict for an invalid key or a missing zone too. */
 async function rowResult(
   { key, server, zone }: Target,
   check: Check,

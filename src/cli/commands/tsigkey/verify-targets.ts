@@ -11,7 +11,6 @@ import { listItems, readEverywhere, type Item } from '../../service/resource-req
 
 const CONCURRENCY = 8;
 
-/** A key, a name server that should have it, and the zone for the request. */
 export interface Target {
   readonly key: ServiceKey;
   readonly server: Server;
@@ -104,7 +103,6 @@ function createZones(connection: Connection) {
   };
 }
 
-/** Returns a response, or undefined if the service does not have what it is about. */
 function ifExists<T>(send: () => Promise<T>): Promise<T | undefined> {
   return orIfRefused(send, [404, 405], () => undefined);
 }
