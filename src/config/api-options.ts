@@ -6,7 +6,6 @@ import { option } from './option.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** The settings of the HTTP API: limits, CORS, access to metrics, and rate limits. */
 export const API_SECTIONS = {
   api: {
     defaultLimit: option(integer(1, MAX_LIMIT), {

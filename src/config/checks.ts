@@ -6,7 +6,6 @@ import { faultOf } from '../net/faults.ts';
 import { PATH_FORMAT } from './kinds.ts';
 import { OPTIONS, valueAt, type Config } from './options.ts';
 
-/** Returns the problems of settings that are valid alone but not together. */
 export function combinationProblems({ auth, tls }: Config): string[] {
   const { keystone } = auth;
   const {
@@ -42,7 +41,6 @@ export function combinationProblems({ auth, tls }: Config): string[] {
   return problems;
 }
 
-/** Returns a problem if only some settings of `values` are set, otherwise undefined. */
 function togetherProblem(values: Readonly<Record<string, unknown>>): string | undefined {
   const set = Object.values(values).filter((value) => value !== undefined).length;
   if (set === 0 || set === Object.keys(values).length) return undefined;
@@ -50,11 +48,7 @@ function togetherProblem(values: Readonly<Record<string, unknown>>): string | un
   return `${new Intl.ListFormat('en-GB').format(names)} must be set together`;
 }
 
-/**
- * Returns the problems of the files that settings name: unreadable files, and certificates and keys
- * that cannot be used. Only a process that serves requests needs these files, so `readConfig` does
- * not read them.
- */
+/** Only a process that serves requests needs the files, so `readConfig` does not read them. */
 export function fileProblems(config: Config): string[] {
   const problems: string[] = [];
   const files = new Map<string, Buffer>();
@@ -91,16 +85,14 @@ export function fileProblems(config: Config): string[] {
 }
 
 /**
- * Returns the problems of the files that a starting service needs, except the master key file. The
- * service reports problems of the master key file later, with the ids of the keys that the database
- * needs.
+ * Leaves out the master key file: the service reports its problems later, with the ids of the keys
+ * that the database needs.
  */
 export function startFileProblems(config: Config): string[] {
   const encryption = { ...config.encryption, masterKeyFile: undefined };
   return fileProblems({ ...config, encryption });
 }
 
-/** Returns why `work` failed, or undefined if `work` succeeded. */
 function reasonOfFailure(work: () => unknown): string | undefined {
   try {
     work();

@@ -58,10 +58,7 @@ export function readConfig(
   return config;
 }
 
-/**
- * Returns the settings as `check-config` prints them. Hides secrets, and omits settings without a
- * value.
- */
+/** Returns what `check-config` prints: hides secrets, and omits settings without a value. */
 export function describeConfig(config: Config): Readonly<Record<string, unknown>> {
   return mapOptions(TABLE, ({ key, secret }) => {
     const value = valueAt(config, key);

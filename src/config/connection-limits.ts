@@ -13,17 +13,13 @@ export interface EffectiveLimits {
   readonly maxConnections: number;
   /** Undefined if the service trusts a proxy, because many callers share the address of a proxy. */
   readonly maxConnectionsPerAddress: number | undefined;
-  /**
-   * The limit of open files, if it allows fewer connections than the configuration, otherwise
-   * undefined.
-   */
+  /** The limit of open files, if it allows fewer connections than the configuration. */
   readonly openFiles: number | undefined;
 }
 
 /**
- * Returns the connection limits that the configuration and the limit of open files allow.
- * `openFiles` is the process's limit of open files, or undefined if the limit is unknown. If
- * `isShared`, the connections to the database count as open files too.
+ * `openFiles` is the process's limit of open files, or undefined if unknown. If `isShared`, the
+ * connections to the database count as open files too.
  */
 export function connectionLimits(
   config: Config,
@@ -47,10 +43,7 @@ export function connectionLimits(
   };
 }
 
-/**
- * Returns how many files this process may have open. Returns undefined if the system reports no
- * limit.
- */
+/** Returns undefined if the system reports no limit. */
 export function readOpenFilesLimit(): number | undefined {
   try {
     const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];

@@ -34,7 +34,6 @@ export function settingVariables(environment: Environment): string[] {
   );
 }
 
-/** Returns a problem for each name in `environment` that begins with `TSIGIL_` and is unknown. */
 export function variableProblems(environment: Environment): string[] {
   return settingVariables(environment)
     .filter((name) => !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name))
@@ -66,10 +65,7 @@ export function readVariable(
   return text === '' ? undefined : { value: valueOf(option, text), source: variable };
 }
 
-/**
- * Returns the path of the systemd credential of an option, or undefined if systemd passed no such
- * credential.
- */
+/** Returns the path of the credential, or undefined if systemd passed no such credential. */
 export function readCredential(
   { credential }: Option,
   { CREDENTIALS_DIRECTORY: folder }: Environment,
@@ -116,10 +112,7 @@ function readSecretFile(
   return undefined;
 }
 
-/**
- * Returns the value of a setting from the text of its variable. For a setting that is not text,
- * parses `text` as YAML, as in the configuration file.
- */
+/** Parses `text` as YAML, as in the configuration file, unless the setting is text. */
 function valueOf(option: Option, text: string): unknown {
   if (option.kind.schema.type === 'string') return text;
   try {

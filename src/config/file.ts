@@ -8,18 +8,12 @@ import { OPTIONS } from './options.ts';
 
 const load = createRequire(import.meta.url);
 
-/**
- * Returns the YAML library. The first call loads the library, so that a service without a
- * configuration file does not load its 70 modules.
- */
+/** Loads the library at the first call: its 70 modules are of no use without a file. */
 export function yaml(): typeof import('yaml') {
   return load('yaml') as typeof import('yaml'); // `require` returns the same module as `import`
 }
 
-/**
- * Returns the values in the configuration file at `path`, by the keys of their settings. Adds all
- * problems of the file to `problems`, except invalid values.
- */
+/** Returns values by the keys of their settings. Adds all problems except invalid values. */
 export function readConfigFile(path: string, problems: string[]): ReadonlyMap<string, unknown> {
   const known = new Set(OPTIONS.map(({ key }) => key));
   const values = new Map<string, unknown>();
@@ -34,10 +28,7 @@ export function readConfigFile(path: string, problems: string[]): ReadonlyMap<st
   return values;
 }
 
-/**
- * Returns the problem of a value that must be text, but that YAML reads as a number or a boolean.
- * Returns undefined for any other problem.
- */
+/** Returns the problem of text that YAML reads as a number or a boolean, otherwise undefined. */
 export function quotingProblem(kind: Kind, value: unknown): string | undefined {
   const { type, enum: words } = kind.schema;
   if (

@@ -9,9 +9,7 @@ import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../domain/resources/policy.
 import { readNetwork } from '../domain/text/networks.ts';
 import { suggestion } from '../domain/text/suggestion.ts';
 
-/**
- * The `format` in the schema of a path, by which `fileProblems` finds the settings that name files.
- */
+/** The `format` in the schema of a path, by which `fileProblems` finds settings that name files. */
 export const PATH_FORMAT = 'path';
 
 /**
@@ -59,10 +57,7 @@ export function masterKeys(): Kind<string> {
   return textOf(values, (value) => ('keys' in parseMasterKeys(value) ? value : undefined), hint);
 }
 
-/**
- * The path of a file that the service reads. `fileProblems` checks that the service can read the
- * file.
- */
+/** The path of a file. `fileProblems` checks that the service can read the file. */
 export function path(): Kind<string> {
   const kind = matching('the path of a file', /^\P{Cc}+$/u);
   return { ...kind, schema: { ...kind.schema, format: PATH_FORMAT } };
@@ -142,7 +137,6 @@ export function oneOrMore<T>(item: Kind<T>, max: number): Kind<readonly T[]> {
 
 const isRight = (word: string) => Object.hasOwn(DEFAULT_POLICY, word);
 
-/** A right that a configuration may grant to other roles. */
 function operation(): Kind<string> {
   return {
     schema: { type: 'string', enum: CONFIGURABLE_RIGHTS },
@@ -157,7 +151,6 @@ function operation(): Kind<string> {
   };
 }
 
-/** A map from rights to the roles that have them. */
 export function policy(): Kind<Readonly<Record<string, readonly string[]>>> {
   const kind = map(operation(), list(text({ min: 1, max: 255 }), 1, 100), 1000);
   return {

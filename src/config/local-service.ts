@@ -10,14 +10,10 @@ import { OPTIONS, TABLE, type Config } from './options.ts';
 
 export interface LocalService {
   readonly url: string;
-  /** The file in which the service stores its first token. */
   readonly tokenFile: string;
 }
 
-/**
- * The configuration file and the environment file of an installed service, and the folder in which
- * the service runs.
- */
+/** The two files of an installed service, and the folder in which the service runs. */
 export interface Installation {
   readonly config: string;
   readonly environment: string;
@@ -99,10 +95,7 @@ function readVariables(file: string): Environment {
   );
 }
 
-/**
- * Returns the service that a configuration describes. `folder` is the folder in which the service
- * runs.
- */
+/** `folder` is the folder in which the service runs. */
 function readService(
   path: string | undefined,
   environment: Environment,

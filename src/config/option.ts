@@ -19,7 +19,6 @@ interface Details<T> {
   readonly reload?: Reload;
 }
 
-/** The definition of a setting, without its key. `T` is the type of its value. */
 export interface Definition<T = unknown> extends Details<T> {
   readonly kind: Kind<T>;
   readonly default: T;
@@ -44,10 +43,6 @@ export interface Option<T = unknown> extends Definition<T> {
   readonly key: string;
 }
 
-/**
- * Returns the definition of a setting with values of `kind`. Without a default, the value of an
- * unset setting is undefined.
- */
 export function option<T>(
   kind: Kind<T>,
   details: Details<NoInfer<T>> & { readonly default: NoInfer<T> },
@@ -80,10 +75,7 @@ export function mapOptions(
   );
 }
 
-/**
- * Returns the values of a section. `valueOf` returns the value of each setting. The signature
- * states the type of the result, because the compiler cannot infer types through a loop over names.
- */
+/** The signature states the type: the compiler cannot infer it through a loop over names. */
 export function valuesOf<S extends Section>(
   section: S,
   valueOf: <T>(option: Option<T>) => T,
@@ -92,25 +84,18 @@ export function valuesOf(section: Section, valueOf: (option: Option) => unknown)
   return mapOptions(section, valueOf);
 }
 
-/** Returns all settings of a section and of its nested sections, in order. */
 export function listOptions(section: Section): readonly Option[] {
   const options: Option[] = [];
   mapOptions(section, (each) => options.push(each));
   return options;
 }
 
-/**
- * Returns the environment variable of an option. The default name is `TSIGIL_` and the key's words
- * in capitals, joined by underscores.
- */
+/** The default is `TSIGIL_` and the key's words in capitals, joined by underscores. */
 export function variableOf({ key, variable }: Pick<Option, 'key' | 'variable'>): string {
   return variable ?? `TSIGIL_${key.replaceAll('.', '_').replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`;
 }
 
-/**
- * Returns the environment variable that names a file with the value of a secret option, or
- * undefined for other options.
- */
+/** Returns the variable that names a file with the value, if the option is secret. */
 export function fileVariableOf(option: Option): string | undefined {
   return option.secret && !option.hasFileSetting ? `${variableOf(option)}_FILE` : undefined;
 }
@@ -120,10 +105,7 @@ function isDefinition(node: Definition | Section): node is Definition {
   return typeof node.meaning === 'string';
 }
 
-/**
- * The sets of defaults: the service's own defaults (`none`), or the defaults of OpenStack
- * Designate.
- */
+/** The service's own defaults (`none`), or those of OpenStack Designate. */
 export const COMPATIBILITIES = ['none', 'designate'] as const;
 export type Compatibility = (typeof COMPATIBILITIES)[number];
 

@@ -187,10 +187,7 @@ export const TABLE = {
   }),
 };
 
-/**
- * The service's configuration. `check-config` prints the values, and `docs/configuration.md`
- * explains the settings.
- */
+/** `check-config` prints the values, and `docs/configuration.md` explains the settings. */
 export type Config = ValuesOf<typeof TABLE>;
 
 /** All settings, in the order of the documentation. */

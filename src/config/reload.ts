@@ -7,10 +7,7 @@ import { ConfigError, freeze } from './config.ts';
 import { valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
 
-/**
- * The new configuration of a running service. The change contains the certificate, so that all
- * processes use the same certificate.
- */
+/** Contains the certificate, so that all processes use the same certificate. */
 export interface Change {
   readonly config: Config;
   /** The certificate and its key, in PEM format. */
@@ -52,10 +49,7 @@ export function reload(
   }
 }
 
-/**
- * Reads the certificate and its key once. Throws Node's errors if the certificate or the key cannot
- * be used.
- */
+/** Throws Node's errors if the certificate or the key cannot be used. */
 function readCertificate({ cert, key }: Config['tls']): Change['certificate'] {
   if (cert === undefined || key === undefined) return undefined;
   const certificate = {
@@ -76,7 +70,6 @@ function describeCertificate(cert: string): Readonly<Record<string, string>> {
   };
 }
 
-/** Warns if every user of the machine can read the private key of the certificate. */
 export function warnAboutKey({ key }: Config['tls'], log: Pick<Log, 'warn'>): void {
   if (key === undefined || (statSync(key).mode & READABLE_BY_ALL) === 0) return;
   log.warn(

@@ -19,15 +19,11 @@ const AGENT_FILE = object({
 
 export type AgentConfig = ValueOf<typeof AGENT_FILE>;
 
-/** Returns whether a configuration file is of an agent rather than of a service. */
 export function isAgentFile(file: string): boolean {
   return 'nameServer' in readTree(file, []);
 }
 
-/**
- * Reads the configuration file of an agent. Throws `ConfigError` with all problems, including those
- * that `furtherProblems` returns.
- */
+/** Throws `ConfigError` with all problems, including those that `furtherProblems` returns. */
 export function readAgentFile(
   file: string,
   furtherProblems: (config: AgentConfig) => readonly string[],
