@@ -3,10 +3,6 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { faultOf, NetError } from './faults.ts';
 
-/**
- * An address at which a program accepts connections: a Unix socket, or a TCP port with or without
- * TLS.
- */
 export type Endpoint =
   | { readonly path: string }
   | { readonly host: string; readonly port: number; readonly tls?: ConnectionOptions };

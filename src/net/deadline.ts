@@ -5,7 +5,6 @@ import { NetError } from './faults.ts';
 export interface Deadline {
   /** The length of the time limit, for messages. */
   readonly seconds: number;
-  /** Aborts when the deadline passes. */
   readonly signal: AbortSignal;
 }
 

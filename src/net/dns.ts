@@ -99,7 +99,6 @@ export async function* queryOverTcp(
   }
 }
 
-/** Returns a socket with the first of the ports that is free, or with any port. */
 async function createSocketAt(
   type: 'udp4' | 'udp6',
   ports: readonly number[] = [],

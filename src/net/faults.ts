@@ -129,10 +129,7 @@ const FAMILIES: readonly (readonly [codes: RegExp, fault: Explanation])[] = [
   [/^HPE_/, NO_HTTP],
 ];
 
-/**
- * Returns the code of an error of Node.js, the operating system or a library. Returns an empty text
- * for an error without a code, and for any other value.
- */
+/** Returns an empty text for an error without a code, and for any other value. */
 export function codeOf(error: unknown): string {
   const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';
   return hasCode ? String(error.code) : '';

@@ -45,7 +45,6 @@ export interface HttpResponse {
   header(name: string): string | undefined;
 }
 
-/** A response whose body the caller reads line by line. */
 export interface OpenResponse extends Omit<HttpResponse, 'text'> {
   text(): Promise<string>;
   /**
@@ -68,13 +67,8 @@ export interface HttpClient {
   close(): void;
 }
 
-/** The pause before the first retry. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 100;
 
-/**
- * Creates a client. If `maxConnections` is set, the client shares no connections with other
- * clients.
- */
 export function createHttpClient({
   trust,
   maxResponseBytes,

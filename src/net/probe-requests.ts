@@ -19,11 +19,9 @@ import {
 } from './dns.ts';
 import { NetError } from './faults.ts';
 
-/** A name server and a zone that it serves. */
 export interface ZoneTarget {
   readonly server: NameServer;
   readonly zone: string;
-  /** The source ports to prefer. */
   readonly ports?: readonly number[] | undefined;
 }
 

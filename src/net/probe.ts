@@ -33,7 +33,6 @@ export interface Learned {
   prefersUdp?: boolean;
 }
 
-/** Where to probe, and what earlier probes have learned. */
 export interface ProbeTarget extends ZoneTarget {
   /**
    * If set, a probe of a transfer asks for the changes since the serial number of the zone, so that
@@ -155,7 +154,6 @@ export async function diagnoseKey(
   return result;
 }
 
-/** The expected behaviour of a name server for a key. */
 export interface Expectation {
   readonly key: Key & { readonly id: string };
   readonly check: Check;
@@ -209,7 +207,6 @@ export async function verifyExpectations(
   const isTransfer = ([, { check }]: (typeof entries)[number]) => check === 'transfer';
   const transfers = entries.filter(isTransfer).values();
   const others = entries.filter((entry) => !isTransfer(entry)).values();
-  /** The number of responses so far, and the results without a response. */
   let responses = 0;
   const silent: CheckResult[] = [];
   /** Whether the server has had time to accept or refuse all keys. */
