@@ -5,7 +5,6 @@ import { keystoneTokens, type KeystoneSettings } from './keystone.ts';
 /** An invalid token. Keystone returns a different error if the service may not validate tokens. */
 const UNKNOWN_TOKEN = 'check-of-the-configuration';
 
-/** What the operator should check, for each reason that Keystone or the HTTP client states. */
 const REMEDIES: readonly (readonly [reason: RegExp, advice: string])[] = [
   [
     /returned 401 for the service's own/,
@@ -19,10 +18,7 @@ const REMEDIES: readonly (readonly [reason: RegExp, advice: string])[] = [
   [/./, "Check 'auth.keystone.url' and whether Keystone runs there."],
 ];
 
-/**
- * Signs in to Keystone. Returns what works, as a sentence. Throws `ServiceError` with the reason and
- * a remedy.
- */
+/** Returns what works, as a sentence. Throws `ServiceError` with the reason and a remedy. */
 export async function checkKeystone(keystone: KeystoneSettings): Promise<string> {
   const method = keystoneTokens(keystone, {
     validated: () => undefined,

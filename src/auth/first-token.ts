@@ -7,11 +7,10 @@ import { writeSyncedFile } from '../net/synced-file.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 
 /**
- * Creates an administrator token if the database contains no token. The database contains no token
- * at the first start, and after the last token was revoked. Returns true if the function created a
- * token. Writes the token to `file` with mode 0600 before the transaction commits. Therefore, a
- * crash never leaves a valid token without its file. Of several processes that share `file`, only the
- * one whose token is stored writes it.
+ * Creates an administrator token if the database has none, as at the first start and after the last
+ * token was revoked. Returns whether it did. Writes the token to `file` with mode 0600 before the
+ * transaction commits. Therefore, a crash never leaves a valid token without its file. Of several
+ * processes that share `file`, only the one whose token is stored writes it.
  */
 export async function createFirstToken(dependencies: Dependencies, file: string): Promise<boolean> {
   if (await dependencies.store.exists(token, [])) return false;

@@ -15,7 +15,6 @@ export interface KeystoneCredentials {
   readonly applicationCredentialSecret: string | undefined;
 }
 
-/** A client that validates tokens. */
 export interface KeystoneClient {
   /**
    * Returns a token's caller and expiry time, or undefined for an invalid token. Throws
@@ -87,10 +86,7 @@ export function createKeystoneClient(
   };
 }
 
-/**
- * Requests a token for the service itself on first use, and caches the token. Concurrent callers
- * share one request.
- */
+/** Requests and caches the service's own token. Concurrent callers share one request. */
 function createSession(
   api: KeystoneApi,
   auth: object,
@@ -118,10 +114,7 @@ function createSession(
   };
 
   return {
-    /**
-     * Returns a valid session. Throws `unavailable` if Keystone issues no token within the
-     * deadline.
-     */
+    /** Throws `unavailable` if Keystone issues no token within the deadline. */
     async open(deadline: Deadline): Promise<Session> {
       if (current !== undefined && seconds() < current.renewAt) return current;
       if (seconds() < refused.until) throw keystoneUnavailable(refused.reason);
@@ -156,10 +149,7 @@ async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Pro
   }
 }
 
-/**
- * Returns the `auth` member of a request for the service's Keystone token, or undefined without
- * credentials.
- */
+/** Returns the `auth` member of the request, or undefined without credentials. */
 function serviceAuth(credentials: KeystoneCredentials): object | undefined {
   const {
     username,

@@ -18,10 +18,7 @@ export interface ValidToken {
 
 const NAMED = responseObject({ id: anyText() });
 
-/**
- * The members of a token that the service reads from a response. The Keystone API v3 describes the
- * members in "Validate and show information for token".
- */
+/** The Keystone API v3 describes the members in "Validate and show information for token". */
 const DESCRIPTION = responseObject({
   expires_at: anyText(),
   user: responseObject({ id: anyText(), name: anyText() }),
@@ -36,10 +33,7 @@ const TIMES = responseObject({
   token: responseObject({ issued_at: anyText(), expires_at: anyText() }),
 });
 
-/**
- * Reads the response body of a token validation. Returns undefined if the body does not match the
- * Keystone API.
- */
+/** Returns undefined if the body does not match the Keystone API. */
 export function readToken(body: unknown): ValidToken | undefined {
   const parsed = RESPONSE.parse(body);
   if ('problem' in parsed) return undefined;
@@ -61,10 +55,7 @@ export function readToken(body: unknown): ValidToken | undefined {
   return { caller, expiresAt };
 }
 
-/**
- * Returns the lifetime of a token, or undefined if `body` lacks a valid issue time or expiry time.
- * Both times are from Keystone's clock, so clock skew has no effect.
- */
+/** Both times are from Keystone's clock, so clock skew has no effect. */
 export function readLifetimeSeconds(body: unknown): number | undefined {
   const parsed = TIMES.parse(body);
   if ('problem' in parsed) return undefined;

@@ -40,7 +40,6 @@ const CACHE_ENTRIES = 10_000;
 /** A Keystone token from any token provider: only characters that are safe in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** The cached value for a refused token. */
 const REFUSED = {};
 
 /**
@@ -102,10 +101,7 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
   };
 }
 
-/**
- * Returns the challenge with the scheme that OpenStack's clients expect. No standard defines this
- * scheme.
- */
+/** OpenStack's clients expect this scheme, which no standard defines. */
 function challengeOf(url: string): Method['challenge'] {
   const challenge = `Keystone uri="${new URL(url).href.replace(/\/+$/, '')}"`;
   return { unknownCaller: challenge, missingRight: challenge };

@@ -1,6 +1,5 @@
 import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 
-/** A method of authenticating callers by their tokens. */
 export interface Method {
   /** Returns whether this method handles `token`. If so, no other method receives the token. */
   recognises(token: string): boolean;
@@ -8,13 +7,11 @@ export interface Method {
   readonly authenticate: Authenticate;
   readonly cachedCaller: KnownCaller;
   readonly challenge: Challenge;
-  /** Closes the connections of the method. */
   close(): void;
 }
 
 /** The values of `WWW-Authenticate` in a 401 response (RFC 9110 section 11.6.1). */
 export interface Challenge {
   readonly unknownCaller: string;
-  /** The challenge for an authenticated caller who lacks a right. */
   readonly missingRight: string;
 }

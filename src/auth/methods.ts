@@ -11,10 +11,7 @@ export interface AuthDependencies {
   readonly store: Store;
   /** The clock that decides whether a token has expired. It must follow the system clock. */
   readonly clock: Clock;
-  /**
-   * Ids of the service's own tokens that this process refuses, even if the database still contains
-   * them.
-   */
+  /** Ids of own tokens that this process refuses, even if the database still contains them. */
   readonly revokedTokens: ReadonlySet<string>;
   /** Reports a request with a token that another program stored or changed. */
   readonly forgedToken: (id: string) => void;
@@ -32,10 +29,6 @@ export interface SessionSettings {
 
 const monotonic = () => performance.now() / 1000;
 
-/**
- * The authentication methods, by their names in the configuration. The first method that recognises
- * a token authenticates its caller.
- */
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
   tokens: ({ store, clock, revokedTokens, forgedToken }) =>
     ownTokens(store, clock, monotonic, revokedTokens, forgedToken),
@@ -46,7 +39,6 @@ const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => M
 export interface Authentication {
   readonly authenticate: Authenticate;
   readonly cachedCaller: KnownCaller;
-  /** The challenge of each method. */
   readonly challenges: readonly Challenge[];
   /** Records that the caller used its token, or its session, now. */
   readonly noteUse: (caller: Caller) => void;

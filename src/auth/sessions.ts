@@ -28,12 +28,10 @@ export interface SessionDependencies {
   readonly log: { warn(fields: object, message: string): void };
 }
 
-/** Authenticates callers by the sessions of the web console. */
 export interface Sessions {
   recognises(credential: string): boolean;
   readonly authenticate: Authenticate;
   readonly cachedCaller: KnownCaller;
-  /** Records that a person used the session of the caller now. */
   noteUse(caller: Caller): void;
   close(): Promise<void>;
 }

@@ -12,9 +12,7 @@ export interface TokenUseSettings {
   readonly intervalMs?: number | undefined;
 }
 
-/** The record of when the service's own tokens were used. */
 export interface TokenUses {
-  /** Records that the caller's token was used now. */
   note(caller: Caller): void;
   /** Writes the uses that are still in memory, and stops the timer. */
   close(): Promise<void>;
@@ -23,15 +21,12 @@ export interface TokenUses {
 /** How often uses are written, and the minimum time between two writes for one token. */
 const INTERVAL_MS = 60_000;
 
-/**
- * The maximum number of tokens whose uses are in memory. Uses of further tokens are not recorded.
- */
+/** The most tokens whose uses are in memory. Uses of further tokens are not recorded. */
 const MAX_TOKENS = 10_000;
 
 /**
- * Stores when tokens were last used. Each request only sets an entry in a map. A timer writes the
- * entries to the database. The database changes at most once a minute for each token, even with
- * several processes.
+ * Each request only sets an entry in a map, which a timer writes to the database. The database
+ * changes at most once a minute for each token, even with several processes.
  */
 export function createTokenUses({
   store,

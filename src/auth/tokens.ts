@@ -20,7 +20,6 @@ export const CONFIGURED_ADMIN: Caller = {
 /** The challenges of RFC 6750 section 3. */
 const BEARER = { unknownCaller: 'Bearer', missingRight: 'Bearer error="insufficient_scope"' };
 
-/** Authenticates the caller of the administrator token in the configuration. */
 export function configuredToken(adminToken: string): Method {
   const adminHash = hashToken(adminToken);
   return {
@@ -40,13 +39,10 @@ export interface ValidTokens {
 
 export interface TokenDependencies {
   readonly store: Store;
-  /** The clock that decides whether a token has expired. */
   readonly clock: Clock;
   /** A monotonic clock. */
   readonly seconds: () => number;
-  /** Ids of tokens that this process refuses, even if the database still contains them. */
   readonly refused?: ReadonlySet<string> | undefined;
-  /** Reports a token that another program stored or changed. */
   readonly forged?: ((id: string) => void) | undefined;
 }
 
@@ -72,7 +68,6 @@ export function validTokens(
   };
 }
 
-/** Authenticates callers by the service's own tokens. */
 export function ownTokens(
   store: Store,
   clock: Clock,
