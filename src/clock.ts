@@ -15,12 +15,10 @@ const TOLERANCE = 2000;
 const MAX_AHEAD = 2_000_000;
 
 /**
- * Returns a clock with a resolution of one microsecond. The time increases with each call. The
- * system clock has a resolution of one millisecond. Therefore, this clock adds monotonic time to
- * one value of the system clock. After the system clock was set, this clock restarts from the new
- * value. This clock goes back only if the system clock was set back by more than two seconds. After
- * such a step, this clock calls `followed` with the last time before and the first time after the
- * step. `wall` and `monotonic` are in milliseconds.
+ * Returns a clock with a resolution of one microsecond: it adds monotonic time to one value of the
+ * system clock, which has milliseconds. The time increases with each call, except that it follows a
+ * system clock that was set back by more than two seconds. It then calls `followed` with the last
+ * time before and the first time after the step. `wall` and `monotonic` are in milliseconds.
  */
 export function createClock(
   wall: () => number = () => Date.now(),

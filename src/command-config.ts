@@ -8,10 +8,7 @@ import { ServiceError } from './domain/model/errors.ts';
 import { describeFault, faultOf } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
 
-/**
- * Runs `work`. Translates a `ServiceError` to a `CommandError` with its message and cause.
- * Translates a `ConfigError` to a `CommandError` with all problems.
- */
+/** Translates a `ServiceError` or `ConfigError` of `work` to a `CommandError`. */
 export async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -22,10 +19,7 @@ export async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Returns the configuration. Throws `CommandError` with all problems, including those that
- * `furtherProblems` returns.
- */
+/** Throws `CommandError` with all problems, including those that `furtherProblems` returns. */
 export function configFrom(
   path: string | undefined,
   furtherProblems?: (config: Config) => readonly string[],
@@ -81,10 +75,7 @@ function isBlank(file: string): boolean {
   }
 }
 
-/**
- * Connects to the database, and to Keystone if the configuration uses Keystone. Changes nothing.
- * Returns what works or what is wrong, a message for each check.
- */
+/** Changes nothing. Returns what works or what is wrong, a message for each check. */
 export async function checkConnections(config: Config): Promise<ConnectionCheck[]> {
   const { checkDatabase } = await import('./store/check-database.ts');
   const checks = [outcomeOf(`'database'`, () => checkDatabase(config))];
@@ -121,10 +112,7 @@ export interface LocalServer {
   readonly local: unknown;
 }
 
-/**
- * Returns the name servers of a configuration file of the service or of an agent. Throws
- * `CommandError`.
- */
+/** Reads a configuration file of the service or of an agent. Throws `CommandError`. */
 export async function localServers(
   configPath: string | undefined,
 ): Promise<readonly LocalServer[]> {

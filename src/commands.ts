@@ -3,7 +3,6 @@ import { runCommand } from './cli/program.ts';
 import { faultOf } from './net/faults.ts';
 import { VERSION } from './version.ts';
 
-/** Runs the command line of this process. */
 export async function main(): Promise<void> {
   // The program that reads the output may close the pipe early, as `head` does. Any other write error
   // is a failure.

@@ -3,22 +3,17 @@ import { destination, pino, type DestinationStream } from 'pino';
 import { withoutTokens } from './domain/text/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
-/** The service's log, with a level that may change. */
 export interface ServiceLog extends Log {
-  /** Changes the lowest level that is logged. */
   setLevel(level: string): void;
 }
 
-/**
- * The maximum number of attempts to write, 0.1 s apart, while the reader of the log does not read.
- */
+/** The most attempts to write, 0.1 s apart, while the reader of the log does not read. */
 const TRIES = 10;
 
 /**
- * Creates the service's log: one JSON object per line on standard output, from `level` upwards,
- * If the disk is full, or the reader does not read, the service drops the line
- * and continues. The service logs the number of lost lines once writing works again. Tokens are
- * masked in every line. `open` replaces standard output.
+ * Creates a log of one JSON object per line on standard output, with all tokens masked. If the disk
+ * is full, or the reader does not read, the service drops the line and continues. It logs the
+ * number of lost lines once writing works again. `open` replaces standard output.
  */
 export function createLog(
   level: string,
@@ -55,10 +50,7 @@ export function createLog(
   };
 }
 
-/**
- * Returns a function that returns the `time` member of a log line, in ISO 8601 and UTC. The
- * function formats a new timestamp at most once per millisecond.
- */
+/** Returns the `time` member in ISO 8601 and UTC. Formats at most one time per millisecond. */
 function isoTime(): () => string {
   let last = 0;
   let text = '';
@@ -73,9 +65,8 @@ function isoTime(): () => string {
 }
 
 /**
- * Returns a stream that writes the lines of one turn of the event loop to standard output in one
- * write. After lost lines, the stream calls `reportLost` with the number of lost lines once a write
- * succeeds.
+ * Writes the lines of one turn of the event loop in one write. After lost lines, calls `reportLost`
+ * with their number once a write succeeds.
  */
 function standardOutput(reportLost: (lines: number) => void): DestinationStream {
   let lines: string[] = [];
@@ -122,7 +113,6 @@ function standardOutput(reportLost: (lines: number) => void): DestinationStream 
   };
 }
 
-/** Reports on standard error that the log cannot be written. */
 function reportFailure({ message }: Error): void {
   try {
     writeSync(2, `tsigil: The log cannot be written: ${message}\n`);

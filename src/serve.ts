@@ -58,7 +58,6 @@ function createMailbox(): Mailbox {
   };
 }
 
-/** Resolves with the first signal that requests a stop. */
 function stopRequest(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const)

@@ -43,19 +43,15 @@ export interface ServiceDependencies {
   readonly randomBytes?: (size: number) => Buffer;
   /** How often a process reads the data keys that other processes changed. */
   readonly encryptionIntervalMs?: number;
-  /** How often a process stores when tokens were last used. */
   readonly tokenUseIntervalMs?: number;
   readonly auditIntervalMs?: number;
-  /** How often sessions of the console that have ended are deleted. */
   readonly sessionCleanUpMs?: number;
-  /** The folder of the built console. */
   readonly consoleFolder?: string;
   /** How often rotations of keys are looked at, and how long a use of a key counts as recent. */
   readonly rotations?: Partial<Rotations> & { readonly intervalMs?: number };
   readonly byteLimits?: Partial<typeof BYTE_LIMITS>;
 }
 
-/** What the parts of a service share. */
 export type Base = Awaited<ReturnType<typeof openBase>>;
 
 /** Opens the database, and updates its schema. */
@@ -91,12 +87,10 @@ export async function openBase(config: Config, dependencies: ServiceDependencies
     report,
     /** The id of this process. */
     holder: randomUUID(),
-    /** The ids of the tokens that this process refuses although the database may contain them. */
     revokedTokens: new Set<string>(),
   };
 }
 
-/** Starts the job that loads the data keys which other processes change. */
 export function startEncryption({ log, clock, metrics, secrets, database, dependencies }: Base) {
   const encryption = runEncryption({
     ...secrets,
@@ -109,7 +103,6 @@ export function startEncryption({ log, clock, metrics, secrets, database, depend
   return encryption;
 }
 
-/** Starts the audit trail. `settings` returns the settings of now. */
 export function startAudit(base: Base, settings: () => Config['audit']) {
   const { metrics } = base;
   const audit = openAudit({
@@ -151,7 +144,6 @@ export function createDelivery(
   });
 }
 
-/** Returns what operations need, whatever the settings. */
 export function lastingDependencies(
   { log, clock, store, revokedTokens, dependencies }: Base,
   encryption: Encryption,
@@ -183,7 +175,6 @@ export function lastingDependencies(
   };
 }
 
-/** Starts the job that continues rotations of keys. `current` returns the dependencies of now. */
 export function startRotations(
   { log, metrics, database, holder, dependencies }: Base,
   current: () => Dependencies,
@@ -268,7 +259,6 @@ export function openServer(
   });
 }
 
-/** Returns the configured URL of the service without a trailing slash. */
 export function publicUrlOf({ publicUrl }: Config): string | undefined {
   return publicUrl?.replace(/\/+$/, '');
 }
@@ -290,7 +280,6 @@ export async function createToken(
   return (await createFirstToken(dependencies, file)) ? file : undefined;
 }
 
-/** Warns if secrets cross a network in clear text, on the way to callers or to the database. */
 export async function warnAboutClearText({ config, log }: Base): Promise<void> {
   if (!isLoopback(splitAddress(config.listen).host) && config.tls.cert === undefined)
     log.warn({ listen: config.listen }, CLEAR_TO_CALLERS);

@@ -19,7 +19,6 @@ export const BYTE_LIMITS = {
 /** The dependencies of operations that stay the same while the service runs. */
 export type LastingDependencies = Omit<ActionDependencies, 'policy' | 'settings'>;
 
-/** Returns the settings of the HTTP server that may change while the server runs. */
 export function liveSettings(
   config: Config,
   lasting: LastingDependencies,

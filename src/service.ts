@@ -28,10 +28,7 @@ export interface Service {
   readonly url: string;
   /** The address of the web console, unless it is disabled or not built. */
   readonly consoleUrl: string | undefined;
-  /**
-   * The file that contains the first administrator token, if the service created this token at
-   * startup.
-   */
+  /** The file of the first administrator token, if the service created this token at startup. */
   readonly tokenFile: string | undefined;
   /** The file of the master key that the service created at this start. */
   readonly masterKeyFile: string | undefined;

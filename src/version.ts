@@ -7,8 +7,6 @@ const { version, homepage } = JSON.parse(
 
 export const VERSION = version;
 
-/** The URL of the folder with the guides of this version. */
 export const GUIDES_URL = `${homepage}/blob/v${version}/docs`;
 
-/** The folder of the built web console. */
 export const CONSOLE_FOLDER = fileURLToPath(new URL('../dist/console', import.meta.url));
