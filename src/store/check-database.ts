@@ -14,10 +14,7 @@ import { parseDatabase } from './databases.ts';
 import { assertSchema, NEWEST_SCHEMA } from './migrate.ts';
 import { assertKeys, openKeyring, type DatabaseAccess } from './open-keyring.ts';
 
-/**
- * Connects to the database. Changes nothing. Returns what works, as a sentence. Throws what is
- * wrong.
- */
+/** Changes nothing. Returns what works, as a sentence. Throws what is wrong. */
 export async function checkDatabase({
   database,
   databasePool,
@@ -41,9 +38,7 @@ export async function checkDatabase({
 /** The first bytes of every SQLite file (https://www.sqlite.org/fileformat.html section 1.3). */
 const SQLITE_HEADER = 'SQLite format 3\0';
 
-/**
- * Checks the file of an embedded database. Takes no lock, because a service may be using the file.
- */
+/** Takes no lock, because a service may be using the file. */
 function checkFile(path: string): Promise<string> {
   if (!existsSync(path)) {
     const folder = nearestFolder(dirname(path));

@@ -46,7 +46,6 @@ function conditionOf(need: KeyNeed): Fragment {
   return [MARKS[need.is]];
 }
 
-/** Implements `Store.keysThat`. */
 export async function keysThat(
   { reads, dialect }: Pick<Database, 'reads' | 'dialect'>,
   need: KeyNeed,

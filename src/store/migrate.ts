@@ -7,10 +7,7 @@ export const MIGRATIONS: readonly Migration[] = [m0018];
 
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
-/**
- * Returns the number of the newest schema step that was applied to a database. Returns undefined
- * for a database without a schema.
- */
+/** Returns the newest step that was applied, or undefined for a database without a schema. */
 export async function schemaOf({
   dialect,
   reads,

@@ -28,12 +28,8 @@ export interface OpenedDatabase {
   readonly reads: Sql;
   readonly database: Database;
   readonly steps: readonly number[];
-  /** Writes an audit record about a command on this machine. */
   record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;
-  /**
-   * Notes in the head of the trail that this database is a backup, restored over a database whose
-   * trail had these ends.
-   */
+  /** Notes in the head of the trail that this backup was restored over trails with these ends. */
   noteRestores(ends: readonly RestoredOver[]): Promise<void>;
   /** Notes which backup this database is, by the name that the operator gave. */
   noteRestored(backup: string): Promise<void>;

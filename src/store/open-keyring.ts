@@ -20,7 +20,6 @@ import {
 } from './secrets/start.ts';
 import type { Database, DatabaseSettings, Snapshot } from './sql/sql.ts';
 
-/** The settings of a database, and of the encryption of its secrets. */
 export interface DatabaseAccess {
   readonly database: string;
   readonly databasePool: DatabaseSettings;
@@ -34,7 +33,6 @@ export interface OpenedKeyring extends MasterKeySource {
   /** The master key file, or the file in which the service creates the first key. */
   readonly file: string | undefined;
   readonly isReadable: boolean;
-  /** The id of the file's owner, unless the owner is root or the user of this process. */
   readonly otherOwner: number | undefined;
   readonly createMasterKey: (() => MasterKey) | undefined;
 }
@@ -130,9 +128,8 @@ export async function assertKeys(
 }
 
 /**
- * Prepares the secrets of an open database. Checks the schema and the master key, and then calls
- * `updateSchema`. `updateSchema` returns the steps that it applied. Throws `unavailable` if the secrets cannot be
- * used.
+ * Checks the schema and the master key, and then calls `updateSchema`, which returns the steps that
+ * it applied. Throws `unavailable` if the secrets cannot be used.
  */
 export async function prepareSecrets(
   database: Database,

@@ -79,7 +79,6 @@ export async function replacedEnds(
   return [...earlier, ...(last === undefined ? [] : [{ at, replaced: last }])];
 }
 
-/** Notes in the head of a restored trail which ends the restore has taken back. */
 export async function noteRestores(
   database: Pick<Database, 'write'>,
   keyring: Keyring | undefined,
@@ -104,7 +103,6 @@ export async function isEarlierState(backup: Sql, replaced: Sql): Promise<boolea
   return batch?.hash === end.hash;
 }
 
-/** Compares the tokens and keys of a backup with those of the database that it will replace. */
 export async function changesSince(backup: Reader, replaced: Reader): Promise<ChangesSince> {
   const tokens = await compare(token, backup, replaced);
   const keys = await compare(tsigkey, backup, replaced);
@@ -202,9 +200,9 @@ async function replacedMembers(
 }
 
 /**
- * Returns the grants that a restored key with the scope `restored` must have, so that it opens no more than its
- * state in either database. Of a key with another scope, these are the grants in the replaced
- * database. Returns no member if the grants of the backup already are as narrow.
+ * Returns the grants that a restored key with the scope `restored` must have, so that it opens no
+ * more than its state in either database. Of a key with another scope, these are the grants in the
+ * replaced database. Returns no member if the grants of the backup already are as narrow.
  */
 async function narrowedGrants(
   restored: Target,

@@ -34,7 +34,6 @@ export interface RotationJob {
   readonly database: Database;
   /** The id of this process. */
   readonly holder: string;
-  /** Returns the dependencies with the settings of now. */
   dependencies(): Dependencies;
   readonly observer: RotationObserver;
   /** Reports the first failure after a success. */

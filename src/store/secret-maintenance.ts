@@ -68,8 +68,9 @@ export function scrubDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
 }
 
 /**
- * Removes each unreadable secret and all sessions of the console, after `ask` confirms. Returns the text to print. Throws
- * `unavailable` if a service uses the database, and `bad_request` without a master key.
+ * Removes each unreadable secret and all sessions of the console, after `ask` confirms. Returns the
+ * text to print. Throws `unavailable` if a service uses the database, and `bad_request` without a
+ * master key.
  */
 export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
   return withDatabase(access, async (database, secrets) => {
@@ -115,8 +116,8 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
 /**
  * Takes over what a database holds without the proof of its keys, after `ask` shows it: encrypts
  * secrets in clear text, signs tokens whose MAC is missing or does not match, and ends all sessions
- * of the console. A database has them if it was used without a master key, or if its keys were lost. Returns the text to print.
- * Throws `bad_request` without a master key.
+ * of the console. A database has them if it was used without a master key, or if its keys were
+ * lost. Returns the text to print. Throws `bad_request` without a master key.
  */
 export function acceptContent(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
   return withDatabase(access, async (database, secrets) => {

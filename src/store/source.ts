@@ -12,7 +12,6 @@ import { createReader } from './store.ts';
 
 export interface Source extends Snapshot {
   readonly reader: Reader;
-  /** Whether the secrets and tokens of the database are under data keys. */
   readonly hasDataKeys: boolean;
 }
 

@@ -21,10 +21,7 @@ const NOTE_USE =
 
 const NOTE_SEEN = 'UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at < ?';
 
-/**
- * Creates a reader of an open database whose schema is up to date. `keyring` decrypts the secrets
- * of the database.
- */
+/** The schema must be up to date. `keyring` decrypts the secrets of the database. */
 export function createReader({ dialect, reads }: Snapshot, keyring?: Keyring): Reader {
   return readerOn(reads, tablesIn(dialect, keyring), dialect);
 }

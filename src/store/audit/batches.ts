@@ -54,10 +54,7 @@ export async function firstBatch(sql: Sql, after: string | undefined): Promise<n
   return low;
 }
 
-/**
- * Returns the range of the first batches with at most `size` records in total. The range contains
- * at least one batch. Returns undefined if `batches` is empty.
- */
+/** Returns the first batches with at most `size` records in total, but at least one batch. */
 export function rangeOf(batches: readonly AuditBatch[], size: number): Range | undefined {
   const [first] = batches;
   if (first === undefined) return undefined;

@@ -24,10 +24,7 @@ interface FoundBatch {
   readonly hash: BatchHash;
 }
 
-/**
- * Checks that consecutive batches have the records, the hashes and the MACs that the service gave
- * them. `head` is what may be believed about the trail.
- */
+/** Checks records, hashes and MACs. `head` is what may be believed about the trail. */
 export async function checkBatches(
   sql: Sql,
   key: AuditKey | undefined,

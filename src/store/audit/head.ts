@@ -45,7 +45,6 @@ export async function readHead(sql: Sql): Promise<StoredHead | undefined> {
   return row as StoredHead | undefined; // the migration defines these columns
 }
 
-/** Returns the last batch in the database; undefined if it has none. */
 export async function lastBatchOf(sql: Sql): Promise<ChainEnd | undefined> {
   const row = await sql.one(
     'SELECT number, hash FROM audit_batches WHERE number <= ? ORDER BY number DESC LIMIT 1',

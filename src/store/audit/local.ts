@@ -16,7 +16,6 @@ export function localOrigin(): AuditOrigin {
   return { caller, actorKind: 'local', source: hostname() };
 }
 
-/** Returns the record of a command on this machine. */
 export function localEntry(subject: AuditSubject): AuditEntry {
   return auditEntry(localOrigin(), subject);
 }
@@ -29,7 +28,6 @@ export async function recordLocally(
   await database.write((sql) => insertRecord(sql, localEntry(subject)));
 }
 
-/** Returns the name of the user of this process; undefined if the user has no name. */
 function userName(): string | undefined {
   try {
     return userInfo().username;

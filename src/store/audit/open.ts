@@ -21,7 +21,6 @@ export interface AuditDependencies {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly now: Clock;
-  /** The id of this process. */
   readonly holder: string;
   settings(): AuditSettings;
   readonly log: {
@@ -29,9 +28,7 @@ export interface AuditDependencies {
     error(fields: object, message: string): void;
   };
   readonly metrics: {
-    /** Counts a record that this process has written. */
     count(entry: AuditEntry): void;
-    /** Counts a repair of the head. */
     repaired(): void;
   };
   readonly intervalMs?: number | undefined;

@@ -56,7 +56,6 @@ interface Direction {
   readonly order: 'ASC' | 'DESC';
   /** Returns the position before the first record of a batch. */
   begin(batch: number): Position;
-  /** The step from a batch to the next. */
   readonly step: 1 | -1;
 }
 

@@ -52,7 +52,6 @@ export async function purgeExpired(
   });
 }
 
-/** Returns the first batches from before a timestamp, with at most 2,000 records. */
 function expired(batches: readonly AuditBatch[], before: string): readonly AuditBatch[] {
   let records = 0;
   const end = batches.findIndex(({ at, count }, index) => {

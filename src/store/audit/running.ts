@@ -25,7 +25,6 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   /** The id of this process. */
   readonly holder: string;
   checkpoint(end: ChainEnd): void;
-  /** Receives each record that the job has written. */
   recorded(entry: AuditEntry): void;
   /** Reports the first failure of the job after a success. */
   failed(error: unknown): void;

@@ -33,9 +33,7 @@ export interface Sealed extends ChainEnd {
   readonly repair: AuditEntry | undefined;
 }
 
-/**
- * The number of records that one turn of the event loop reads and hashes. This takes about 2 ms.
- */
+/** The number of records that one turn of the event loop reads and hashes, in about 2 ms. */
 const STEP = 250;
 
 const COLUMNS = ['seq', ...ENTRY_COLUMNS].join(', ');

@@ -93,7 +93,6 @@ async function* verifyParts(source: TrailSource): AsyncGenerator<TrailVerificati
   };
 }
 
-/** Returns the batches after the number `after` that one part checks. */
 async function nextBatches(sql: Sql, after: number, end: number): Promise<AuditBatch[]> {
   const rows = await sql.all(
     `${SELECT_BATCHES}number > ? AND number <= ? ORDER BY number LIMIT ?`,

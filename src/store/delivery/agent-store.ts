@@ -17,7 +17,6 @@ const MAX_IDS = 100;
 /** The minimum time between two renewals of a lease. */
 const RENEW_MS = 2000;
 
-/** Returns the operations on the leases of agents in an open database. */
 export function createAgentStore(database: Database): AgentStore {
   const now = database.dialect.nowMs;
   const table = tablesIn(database.dialect, database.keyring)(nameServer);

@@ -135,7 +135,6 @@ export async function retiredNamesOf(reads: Sql, poolId: string): Promise<string
   return rows.map(({ name_key: name }) => String(name));
 }
 
-/** Returns the names of the zones of a pool, in slices. */
 export async function zoneNamesOf(reads: Sql, poolId: string): Promise<string[]> {
   const names: string[] = [];
   const all = pages(

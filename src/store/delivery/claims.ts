@@ -59,11 +59,7 @@ export async function reduceOutbox(
   }
 }
 
-/**
- * Returns the SQL condition for a name server that has work. Work is a check or a probe that is
- * due, or a pending change that can be tried again. `now` is the SQL expression for the current
- * time.
- */
+/** A check or probe may be due, or a change that can be tried again. `now` is an SQL expression. */
 export function isDue(now: string): string {
   return `paused = 0 AND (check_at <= ${now}
     OR (probe_at > 0 AND probe_at <= ${now} AND attempts = 0)

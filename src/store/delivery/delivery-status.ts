@@ -19,7 +19,6 @@ const SEEN_MS = 35_000;
 
 const MAX_REMOVING = 1000;
 
-/** Returns the delivery operations of an open database: for the reconciler, agents and callers. */
 export function openDelivery(database: Database, store: Store, clock: Clock) {
   return {
     deliveries: createDeliveryStore(database, store, clock),
@@ -29,7 +28,6 @@ export function openDelivery(database: Database, store: Store, clock: Clock) {
   };
 }
 
-/** Returns the operations that read the status of delivery or request a pass. */
 export function createDeliveryStatus(
   database: Database,
   store: Store,
@@ -109,7 +107,6 @@ export async function requestPass(sql: Sql, id: string, confirm: boolean): Promi
   );
 }
 
-/** Implements `DeliveryStatus.resume`. */
 async function resume(
   sql: Sql,
   nowMs: string,
@@ -139,7 +136,6 @@ async function resume(
   return servers.map(({ name }) => name);
 }
 
-/** Implements `DeliveryStatus.release`. */
 async function release(sql: Sql, id: string, entry: AuditEntry): Promise<number> {
   await sql.run(
     `UPDATE nameservers SET fence = fence + 1, applied_hash = NULL, applied_rights = NULL,
@@ -160,7 +156,6 @@ async function release(sql: Sql, id: string, entry: AuditEntry): Promise<number>
   return keys;
 }
 
-/** Implements `DeliveryStatus.removeKey`. */
 async function removeKey(
   sql: Sql,
   nowMs: string,

@@ -32,7 +32,6 @@ const OWNED = 'id = ? AND holder = ? AND fence = ?';
 
 type Lease = readonly [id: string, holder: string, fence: number];
 
-/** Returns the operations on the state of delivery in an open database. */
 export function createDeliveryStore(database: Database, store: Store, clock: Clock): DeliveryStore {
   const now = database.dialect.nowMs;
   const table = tablesIn(database.dialect, database.keyring)(nameServer);

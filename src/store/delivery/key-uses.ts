@@ -29,13 +29,13 @@ interface UseTable {
 /** Refused requests, which anyone can send, must not displace the uses of clients that have a key. */
 const IS_REFUSED = "CASE WHEN outcome = 'refused' THEN 1 ELSE 0 END";
 
-/** The columns that identify a row. */
 const IDENTITY = USE_COLUMNS.slice(0, 5);
 
 /**
- * Adds uses of the keys that the name server `id` has from Tsigil, and refused uses of retired keys,
- * for which the job of rotations then looks at the key. Leaves out other names. Keeps the last 1,000
- * rows of the name server, and drops refused ones first. `rowLock` keeps others from deleting a key meanwhile.
+ * Adds uses of the keys that the name server `id` has from Tsigil, and refused uses of retired
+ * keys, for which the job of rotations then looks at the key. Leaves out other names. Keeps the
+ * last 1,000 rows of the name server, and drops refused ones first. `rowLock` keeps others from
+ * deleting a key meanwhile.
  */
 export async function putUses(
   sql: Sql,

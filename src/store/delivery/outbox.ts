@@ -11,7 +11,6 @@ const MAX_NAMED = 50;
 
 export interface OutboxDependencies {
   readonly dialect: Dialect;
-  /** True if no other process changes the database. */
   readonly exclusive: boolean;
   /** Returns the number of changes that this process made to name servers. */
   serverChanges(): number;
@@ -135,7 +134,6 @@ async function forget(sql: Sql, { servers, deletedServers }: Affected): Promise<
 
 const HAVE = 'id IN (SELECT nameserver_id FROM deliveries WHERE';
 
-/** The conditions on deliveries by sets of ids. */
 const CHANGED = {
   changedKeys: (ids: string) => `key_id IN (${ids})`,
   deletedZones: (ids: string) =>
@@ -168,7 +166,6 @@ async function markRemoved(sql: Sql, affected: Affected): Promise<void> {
     );
 }
 
-/** Returns placeholders for `count` parameters. */
 export function places(count: number): string {
   return Array(count).fill('?').join(', ');
 }

@@ -14,9 +14,7 @@ import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 import { stampsIn } from './claims.ts';
 import { addRows, places } from './outbox.ts';
 
-/**
- * The possible numbers of rows in one statement: only three, so that few statements are prepared.
- */
+/** Only three numbers of rows in one statement, so that few statements are prepared. */
 export const ROWS = [1, 8, 64];
 
 const COLUMNS = [
@@ -88,7 +86,6 @@ function passChanges(now: string, { found, applied, next, keepLeaseMs }: PassRec
   ];
 }
 
-/** Stores what the log of a name server shows, and how far it was read. */
 async function keepEvidence(
   sql: Sql,
   { evidence, log_position: position }: LogRecord,
@@ -128,10 +125,7 @@ function leaseOf(now: string, keepMs: number): string {
     : 'holder = NULL, lease_until = 0';
 }
 
-/**
- * Returns the SQL condition under which an agent may keep its lease: an agent still delivers to the
- * name server.
- */
+/** An agent may keep its lease only while an agent still delivers to the name server. */
 function mayKeep(keepMs: number): string {
   return keepMs > 0 ? " AND delivery = 'agent'" : '';
 }
@@ -228,10 +222,7 @@ export async function recordLeftovers(
   await putDeliveries(sql, id, leftovers, 'keep');
 }
 
-/**
- * Inserts deliveries to the name server `id`. `present` states whether to replace or keep a
- * delivery that a key already has.
- */
+/** `present` states what to do with a delivery that a key already has. */
 export async function putDeliveries(
   sql: Sql,
   id: string,

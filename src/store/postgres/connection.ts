@@ -13,10 +13,6 @@ const CONNECT_TIMEOUT_MS = 5000;
 
 export const STATEMENT_TIMEOUT_SECONDS = 10;
 
-/**
- * Returns the connection options for the database at `location`, the part of the URL after the
- * scheme.
- */
 export function connectionOptions(location: string, settings: DatabaseSettings): pg.ClientConfig {
   const { password, statementTimeoutSeconds = STATEMENT_TIMEOUT_SECONDS } = settings;
   const types = new pg.TypeOverrides();

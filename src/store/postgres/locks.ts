@@ -9,10 +9,7 @@ import type { Lock } from '../../domain/model/ports.ts';
 const MAX_KEYS = 32;
 
 export interface Locks {
-  /**
-   * Returns the statement that acquires the missing locks. Returns undefined if the transaction
-   * holds all `locks`.
-   */
+  /** Returns the statement for the missing locks, or undefined if all `locks` are held. */
   acquire(locks: readonly Lock[]): string | undefined;
 }
 
@@ -56,10 +53,7 @@ export function createLocks(): Locks {
   };
 }
 
-/**
- * Groups locks by the collection of their type. An exclusive lock on a key replaces a shared lock
- * on the same key.
- */
+/** An exclusive lock on a key replaces a shared lock on the same key. */
 function byCollection(
   locks: readonly Lock[],
 ): Map<string, { exclusive: boolean; readonly keys: Map<string, boolean> }> {
@@ -81,10 +75,7 @@ function inOrder(locks: ReadonlyMap<bigint, boolean>): string[] {
     );
 }
 
-/**
- * Returns the number of an advisory lock. If two subjects have the same number, their transactions
- * wait for each other unnecessarily.
- */
+/** If two subjects have the same number, their transactions wait for each other unnecessarily. */
 function numberOf(subject: string): bigint {
   return createHash('sha256').update(subject).digest().readBigInt64BE();
 }

@@ -22,10 +22,7 @@ import { repeat, transaction } from './transaction.ts';
 /** The key of the advisory lock for migrations, an arbitrary number. */
 const MIGRATION_LOCK = 7_447_101;
 
-/**
- * Opens the PostgreSQL database at `location`, the part of the URL after the scheme. Any number of
- * processes may share the database. Throws `unavailable` if the server cannot be reached.
- */
+/** Any number of processes may share the database. Throws `unavailable`. */
 export async function openPostgres(
   location: string,
   observer: DatabaseObserver,
@@ -85,10 +82,7 @@ export async function openPostgres(
   return database;
 }
 
-/**
- * Opens the PostgreSQL database at `location` in one read-only transaction. A role with read access
- * is sufficient. Throws `unavailable` if the database cannot be reached.
- */
+/** Reads in one transaction. A role with read access is sufficient. Throws `unavailable`. */
 export async function openPostgresSnapshot(
   location: string,
   settings: DatabaseSettings,

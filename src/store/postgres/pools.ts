@@ -5,10 +5,7 @@ import { connectionOptions, STATEMENT_TIMEOUT_SECONDS } from './connection.ts';
 export interface Pools {
   /** The connections for reads by an index, and for writes. */
   readonly points: pg.Pool;
-  /**
-   * The connections for lists that read many rows. With a single connection, `scans` is the same
-   * pool as `points`.
-   */
+  /** For lists that read many rows. With a single connection, the same pool as `points`. */
   readonly scans: pg.Pool;
   readonly scanSlots: ScanSlots;
   end(): Promise<void>;

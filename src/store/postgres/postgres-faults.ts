@@ -37,15 +37,11 @@ export function isReferenceViolation(error: unknown): boolean {
   return codeOf(error) === '23503';
 }
 
-/** Returns whether the transaction in which `error` occurred should be retried. */
 export function isCollision(error: unknown): boolean {
   return TRY_AGAIN.includes(codeOf(error));
 }
 
-/**
- * Returns `unavailable` for a fault of the machine, the connection or the pool. Returns a
- * `StatementError` for any other error of the server.
- */
+/** Returns `unavailable` for a fault of machine, connection or pool, else a `StatementError`. */
 export function translate(error: unknown): Error {
   if (!(error instanceof pg.DatabaseError)) return unavailable(undefined, error);
   const cause = withoutValues(error);

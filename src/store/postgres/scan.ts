@@ -13,10 +13,7 @@ import { dialect } from './dialect.ts';
 
 const ROWS_AT_A_TIME = 256;
 
-/**
- * Returns a function that reads pages of lists that cannot use an index. A page without computed
- * filters needs one statement.
- */
+/** Reads lists that cannot use an index. A page without computed filters needs one statement. */
 export function scansOn(sql: Sql, keyring?: Keyring): Database['scan'] {
   const tableFor = tablesIn(dialect, keyring);
   const reader = readerOn(sql, tableFor, dialect);

@@ -39,7 +39,6 @@ export function sharedReads(pool: pg.Pool): Query {
     });
 }
 
-/** Sends reads over one connection. Calls `ended` when all have ended. */
 function sendTogether(pool: pg.Pool, reads: readonly Read[], ended: () => void): void {
   pool.connect((failure, client, release) => {
     if (client === undefined) {

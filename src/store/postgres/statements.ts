@@ -21,10 +21,7 @@ function statementOf(text: string, hasParameters: boolean, use: Use | undefined)
   return use === 'once' ? { text: numbered(text) } : prepared(text);
 }
 
-/**
- * Returns the statement with numbered parameters. Each connection prepares the statement once,
- * under the returned name.
- */
+/** Numbers the parameters. Each connection prepares the statement once, under the name. */
 function prepared(text: string): { name: string; text: string } {
   const found = statements.get(text);
   if (found !== undefined) return found;
@@ -41,10 +38,7 @@ function numbered(text: string): string {
   return text.replaceAll('?', () => `$${(position += 1)}`);
 }
 
-/**
- * Creates an `Sql` that runs statements with `query`. The `Sql` prepares statements with
- * parameters, except statements with `once`. `queryShared` sends those with `shared`.
- */
+/** `queryShared` sends the statements with `shared`. */
 export function sqlOn(query: Query, queryShared = query): Sql {
   const send = async (
     text: string,

@@ -227,10 +227,7 @@ interface Entry {
   readonly secret: string;
 }
 
-/**
- * Creates a cache of at most `most` entries. When the cache is full, a new entry replaces the
- * oldest entry.
- */
+/** When the cache is full, a new entry replaces the oldest entry. */
 function createSecretCache(most: number): SecretCache {
   const entries = new Map<number, Entry>();
   return {

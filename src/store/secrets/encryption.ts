@@ -26,7 +26,6 @@ export interface EncryptionDependencies {
   readonly keyring: Keyring;
   readonly required: boolean;
   now(): string;
-  /** Reports a failure of the job that `runEncryption` starts. */
   failed(error: unknown): void;
   readonly intervalMs?: number | undefined;
 }
@@ -193,10 +192,6 @@ async function countUnreadable(sql: Sql, keyring: Keyring): Promise<number> {
   return keyring.unreadable().length;
 }
 
-/**
- * Decrypts every secret of a database, and checks the MAC of every credential. Returns what is
- * unreadable or forged.
- */
 async function verifySecrets(database: Database, keyring: Keyring): Promise<SecretVerification> {
   const unreadable: { collection: string; id: string }[] = [];
   let [checked, count] = [0, 0];

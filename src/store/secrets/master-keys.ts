@@ -30,10 +30,7 @@ export interface FoundMasterKeys {
   readonly source: string;
   readonly file?: string;
   readonly keys: readonly MasterKey[];
-  /**
-   * A sentence that names the source and its problem, and what to do next. Undefined if the keys
-   * can be used.
-   */
+  /** A sentence that names the source and its problem, and what to do next. */
   readonly problem?: string;
   readonly isReadable?: boolean;
   /** The id of the file's owner, unless the owner is root or the user of this process. */
@@ -47,10 +44,7 @@ const USE_A_FILE = 'Use the path of the master key file';
 /** The mode bits that let other users replace a key in a file. */
 const WRITABLE_BY_OTHERS = 0o022;
 
-/**
- * The sources of master keys, in order of precedence. The service uses the first source that is
- * set.
- */
+/** In order of precedence: the service uses the first source that is set. */
 const SOURCES: readonly ((
   settings: MasterKeySettings,
   beside: string | undefined,
@@ -65,10 +59,7 @@ const SOURCES: readonly ((
     beside === undefined || !existsSync(beside) ? undefined : readMasterKeyFile(beside),
 ];
 
-/**
- * Returns the master keys of the first source that is set. `beside` is the file beside an embedded
- * database. Returns undefined if no source is set.
- */
+/** `beside` is the file beside an embedded database. Returns undefined if no source is set. */
 export function findMasterKeys(
   settings: MasterKeySettings,
   beside: string | undefined,
@@ -140,7 +131,6 @@ function read(subject: string, text: string): Pick<FoundMasterKeys, 'keys' | 'pr
   return 'keys' in parsed ? parsed : refused(`cannot be used: ${parsed.problem}`);
 }
 
-/** The content and the access rights of a file, or the reason why it cannot be read. */
 interface RegularFile {
   readonly text: string;
   readonly mode: number;

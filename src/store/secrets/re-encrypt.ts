@@ -26,9 +26,7 @@ export const SECRET_PLACES: readonly SecretPlace[] = STORED_TYPES.flatMap((type)
   })),
 );
 
-/**
- * The number of rows that one transaction encrypts. A small number keeps each transaction short.
- */
+/** The number of rows that one transaction encrypts. It is small, so transactions are short. */
 const BATCH = 100;
 
 interface SecretRow {
@@ -67,7 +65,6 @@ export async function reEncrypt(
   return count;
 }
 
-/** A stored secret, and whether it can be decrypted. */
 export interface StoredSecret {
   readonly place: SecretPlace;
   readonly id: string;
@@ -95,10 +92,7 @@ export async function* allSecrets(sql: Sql, keyring: Keyring): AsyncGenerator<St
   }
 }
 
-/**
- * Returns the numbers of the data keys that encrypt secrets, and null for secrets in clear text.
- * Another program may have deleted a data key that encrypts secrets.
- */
+/** Null means clear text. Another program may have deleted a data key that encrypts secrets. */
 async function keyNumbersOf(
   sql: Sql,
   { table, keyColumn }: SecretPlace,
@@ -145,10 +139,7 @@ async function encryptRow(
   );
 }
 
-/**
- * Returns the SQL condition for secrets under the data key `number`. If `number` is null, returns
- * the condition for secrets in clear text, which are not empty as lost secrets are.
- */
+/** Null selects secrets in clear text, which are not empty as lost secrets are. */
 function isKey(
   { column, keyColumn }: SecretPlace,
   number: number | null,
@@ -158,10 +149,7 @@ function isKey(
     : { text: `${keyColumn} = ?`, parameters: [number] };
 }
 
-/**
- * Returns the number of secrets under a data key, at most `most` of each table; null counts secrets
- * that are not encrypted.
- */
+/** Counts at most `most` of each table. Null counts secrets that are not encrypted. */
 export async function countUnder(sql: Sql, number: number | null, most?: number): Promise<number> {
   const limit = most === undefined ? '' : ` LIMIT ${most}`;
   let count = 0;

@@ -17,19 +17,11 @@ import { countUnder } from './re-encrypt.ts';
 import { capitalised } from '../../domain/text/capitalised.ts';
 
 export interface MasterKeySource {
-  /**
-   * The name of the source in messages, such as `'/etc/tsigil/master.key'`. Undefined if no source
-   * is set.
-   */
+  /** Its name in messages, such as `'/etc/tsigil/master.key'`. Undefined if no source is set. */
   readonly source?: string | undefined;
-  /**
-   * A sentence that names the source and its problem, and what to do next. Undefined if the source
-   * can be used.
-   */
+  /** A sentence that names the source and its problem, and what to do next. */
   readonly problem?: string | undefined;
-  /**
-   * What the operator should do if a master key is missing. The default remedy is for a service.
-   */
+  /** What to do if a master key is missing. The default remedy is for a service. */
   readonly remedy?: string | undefined;
 }
 
@@ -160,7 +152,6 @@ async function ensureMacKey(
   if (isNew && key !== undefined) await adoptKey(sql, key, isFirst, now);
 }
 
-/** Returns whether a database holds TSIG keys or tokens, which data keys protect. */
 export async function hasContent(sql: Sql): Promise<boolean> {
   for (const table of [tsigkey.collection, token.collection])
     if ((await sql.one(`SELECT 1 AS found FROM ${table} LIMIT 1`, [])) !== undefined) return true;

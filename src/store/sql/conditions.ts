@@ -7,9 +7,8 @@ import type { Dialect, SqlCondition, SqlValue } from './sql.ts';
 export type Decider = (condition: Condition) => boolean;
 
 /**
- * Returns the SQL texts of conditions, and their parameters. Sorts the conditions by column, so
- * that the same filters in another order need no further statement. Conditions for which
- * `mayDecide` is false do not influence which index the database uses.
+ * Sorts the conditions by column, so that the same filters in another order need no further
+ * statement.
  */
 export function conditionsText<F extends Fields>(
   type: ResourceType<F>,
@@ -90,10 +89,7 @@ function inOrder<F extends Fields>(
   });
 }
 
-/**
- * Returns the WHERE clause for `texts` with a leading space. Returns an empty string if there are
- * no conditions.
- */
+/** Begins with a space. Returns an empty string if there are no conditions. */
 export function whereText(texts: readonly string[]): string {
   return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
 }

@@ -3,7 +3,6 @@ import type { SqlCondition, SqlValue } from './sql.ts';
 /** A condition or an assignment as SQL, and the values of its parameters. */
 export type Fragment = readonly [text: string, ...values: SqlValue[]];
 
-/** Returns the list of conditions or assignments, and all their parameters in order. */
 export function joined(fragments: readonly Fragment[], by: ', ' | ' AND '): SqlCondition {
   return {
     text: fragments.map(([text]) => text).join(by),

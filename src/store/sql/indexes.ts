@@ -2,10 +2,7 @@ import type { Condition, ListQuery } from '../../domain/model/query.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 import { columnOf, lookupColumn, orderColumns } from './columns.ts';
 
-/**
- * The columns of each index of a table, in the order of the index. A test compares these columns
- * with the schema.
- */
+/** The columns of each index, in order. A test compares these columns with the schema. */
 export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   tlds: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
   tsigkeys: [
@@ -58,10 +55,7 @@ export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Con
   return type.unique.per === undefined || beginsIndex(type.collection, lookupColumn(type, name));
 }
 
-/**
- * Returns whether an index contains the rows of a list in the order of the list. If so, the cost of
- * a page does not depend on the number of rows.
- */
+/** If so, the cost of a page of the list does not depend on the number of rows. */
 export function isReadOffIndex<F extends Fields>(
   type: ResourceType<F>,
   { conditions, sortField }: ListQuery,
@@ -71,10 +65,7 @@ export function isReadOffIndex<F extends Fields>(
   return index !== undefined && conditions.length === (index.equal === undefined ? 0 : 1);
 }
 
-/**
- * Returns an index that contains rows in the order of a list. `equal` is the first column of the
- * index, if a condition requires one value of that column.
- */
+/** `equal` is the first column of the index, if a condition requires one value of that column. */
 export function orderIndex<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],

@@ -53,7 +53,6 @@ export function compareKeys([value, id]: Key, [otherValue, otherId]: Key): numbe
   return compareText(String(value), String(otherValue)) || compareText(id, otherId);
 }
 
-/** Compares two texts by code point, as the database does. */
 function compareText(one: string, other: string): number {
   if (one === other) return 0;
   const length = Math.min(one.length, other.length);
@@ -64,10 +63,7 @@ function compareText(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/**
- * Returns the rank of a UTF-16 code unit by code point. Surrogates belong to the highest code
- * points.
- */
+/** Surrogates belong to the highest code points. */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x1_0000 : unit;
 }

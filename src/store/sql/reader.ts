@@ -18,10 +18,7 @@ import {
   type TableFor,
 } from './table.ts';
 
-/**
- * Creates a reader on `sql`. The reader reads each list with one statement. For lists that read
- * many rows, use `Store.page`.
- */
+/** Reads each list with one statement. For lists that read many rows, use `Store.page`. */
 export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader {
   return {
     async get(type, id) {
@@ -158,10 +155,7 @@ export async function readPage<F extends Fields>(
   return { resources, more: true };
 }
 
-/**
- * Returns how many rows with the mean size `size` fit into `bytes`: at least 1, and at most
- * `LARGE_ROWS.most`.
- */
+/** Returns at least 1, and at most `LARGE_ROWS.most`. `size` is the mean size of a row. */
 function rowsThatFit(bytes: number, size: number): number {
   return Math.max(1, Math.min(LARGE_ROWS.most, Math.ceil(bytes / size)));
 }

@@ -68,10 +68,7 @@ function keyNumberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-/**
- * Returns the values to store for a secret: its text, and the number of its data key. Throws
- * `unreadable_secret` for a secret that `readSecret` could not decrypt.
- */
+/** Throws `unreadable_secret` for a secret that `readSecret` could not decrypt. */
 export function writeSecret(
   { cipher }: SecretColumn,
   id: string,

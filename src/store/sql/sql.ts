@@ -98,12 +98,8 @@ export interface Migration {
   statements(dialect: Dialect, now: string): string[];
 }
 
-/** The functions that receive events of a database, for metrics and the log. */
 export interface DatabaseObserver {
-  /**
-   * Called after every commit, with the number of writes that shared the commit, and the duration
-   * of the commit.
-   */
+  /** Called after every commit, with the number of writes that shared it, and its duration. */
   committed(writes: number, seconds: number): void;
   /** Called once when a permanent fault begins, with the error that callers get. */
   failed?(error: ServiceError): void;
@@ -118,7 +114,6 @@ export interface DatabaseSettings {
 }
 
 export interface ServingSettings extends DatabaseSettings {
-  /** The time limit for a list that reads many rows. */
   readonly scanTimeoutSeconds: number;
   /**
    * The keyring that decrypts and encrypts secrets. Without a keyring, encrypted secrets are not
@@ -150,7 +145,6 @@ export interface Snapshot {
   close(): Promise<void>;
 }
 
-/** A network connection to a database server. */
 export interface NetworkLink {
   readonly host: string;
   /** True if the connection always uses TLS. */

@@ -56,16 +56,12 @@ export interface Table<F extends Fields = Fields> {
   decode(row: SqlRow): ResourceOf<F>;
   /** Returns whether a row has a secret under a data key that is not loaded. */
   lacksKey(row: SqlRow): boolean;
-  /** Loads the data keys again. */
   loadKeys(sql: Sql): Promise<void>;
 }
 
 export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 
-/**
- * Returns a function that creates the statements of each resource type once. Without `keyring`,
- * secrets are not available.
- */
+/** Creates the statements of each type once. Without `keyring`, secrets are not available. */
 export function tablesIn(dialect: Dialect, keyring?: Keyring): TableFor {
   const tables = new Map<unknown, unknown>();
   return <F extends Fields>(type: ResourceType<F>): Table<F> => {
@@ -229,10 +225,7 @@ export const MAX_VALUES = 256;
 export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
 const PLACES = new Map(SIZES.map((size) => [size, Array(size).fill('?').join(', ')]));
 
-/**
- * Returns `statement` for the rows whose `column` is one of `values`. Repeats the last value to
- * fill the size of the statement.
- */
+/** Repeats the last value to fill the size of the statement. */
 export function among(statement: string, column: string, values: readonly string[]): Statement {
   const size = SIZES.find((count) => count >= values.length) ?? MAX_VALUES;
   const padding = Array<string>(size - values.length).fill(values.at(-1) ?? '');
@@ -242,10 +235,7 @@ export function among(statement: string, column: string, values: readonly string
   };
 }
 
-/**
- * Returns the statement for a page, with keyset pagination. The page begins after a pair (sort
- * value, id), so the cost of a page does not depend on its position.
- */
+/** Uses keyset pagination, so the cost of a page does not depend on its position. */
 function listStatement<F extends Fields>(
   select: string,
   type: ResourceType<F>,
@@ -294,7 +284,6 @@ export function countStatement<F extends Fields>(
   };
 }
 
-/** Returns a statement that selects a row if any row matches all conditions. */
 export function existsStatement<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],

@@ -63,9 +63,7 @@ export async function backUpSqlite(
   return masterKeys;
 }
 
-/**
- * Copies a database, with what is in its WAL, into the empty file `copy`. Throws SQLite's errors.
- */
+/** Copies also what is in the WAL, into the empty file `copy`. Throws SQLite's errors. */
 export function copyInto(source: string, copy: string): void {
   const connection = new DatabaseSync(source, { readOnly: true });
   try {
@@ -107,9 +105,7 @@ export function recordBackup(location: string): void {
   }
 }
 
-/**
- * Returns the ids of the master keys of a database; an empty list for a schema without encryption.
- */
+/** Returns an empty list for a schema without encryption. */
 function masterKeysOf(path: string): readonly string[] {
   const connection = new DatabaseSync(path, { readOnly: true });
   try {
@@ -131,10 +127,7 @@ export function sync(path: string): void {
   }
 }
 
-/**
- * Gives the complete file its final name. Uses a link, because a rename would replace an existing
- * file.
- */
+/** Uses a link, because a rename would replace an existing file. */
 function publish(copy: string, path: string): void {
   try {
     linkSync(copy, path);

@@ -33,9 +33,7 @@ export function walFitter(writer: DatabaseSyncInstance, path: string): () => voi
   };
 }
 
-/**
- * Returns the free bytes on the file system of `path`; 0 if the system does not report the number.
- */
+/** Returns the free bytes; 0 if the system does not report the number. */
 function roomBeside(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

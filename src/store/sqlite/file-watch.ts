@@ -9,10 +9,7 @@ interface FileIdentity {
   readonly ino: number;
 }
 
-/**
- * Returns the identity of the file at `path`. Returns undefined if the file does not exist, or if
- * the operating system cannot read its identity.
- */
+/** Returns undefined if the file does not exist, or if its identity cannot be read. */
 export function identify(path: string): FileIdentity | undefined {
   try {
     return statSync(path, NO_ERROR);

@@ -14,20 +14,12 @@ const MAX_BATCH = 500;
  */
 const MAX_WAIT_MS = 5;
 
-/**
- * The maximum number of waiting writes: four full transactions. The limit bounds the memory that
- * waiting writes use.
- */
+/** Four full transactions. The limit bounds the memory that waiting writes use. */
 const MAX_WAITING = 4 * MAX_BATCH;
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** A queue of writes that share transactions. */
 export interface GroupCommit {
-  /**
-   * Runs `work` in a transaction. Resolves once the transaction is on disk. If `work` throws, rolls
-   * back its changes and rethrows.
-   */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Refuses further writes and waits for writes in progress. */
   close(): Promise<void>;
@@ -47,9 +39,7 @@ interface Pending {
   /** The time at which the write arrived, in milliseconds of a monotonic clock. */
   readonly since: number;
   run(sql: Sql): Promise<void>;
-  /**
-   * Reports the result to the caller: the result of `run`, or the failure of the whole transaction.
-   */
+  /** Reports the result of `run`, or the failure of the whole transaction. */
   finish(failure?: Error): void;
   refused: boolean;
 }
@@ -208,10 +198,7 @@ function refusal(message: string): ServiceError {
   return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/**
- * Returns whether an error affects the whole transaction, as a fault of the machine does. Any other
- * error affects one write.
- */
+/** A fault of the machine affects the whole transaction. Any other error affects one write. */
 function isFault(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'unavailable';
 }

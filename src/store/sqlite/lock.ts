@@ -7,7 +7,6 @@ import { isBusy, isFull, translate } from './connection/sqlite-faults.ts';
 import { identify } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 
-/** The lock with which this process uses a database file exclusively. */
 export interface DatabaseLock {
   /**
    * Reads from the file with `connection`. Throws `unavailable` if another process has locked the

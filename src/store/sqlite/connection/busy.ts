@@ -7,10 +7,7 @@ export const LOCK_WAIT_MS = 5000;
 
 const PAUSE_MS = 5;
 
-/**
- * Waits before the next attempt to acquire a lock. The pause is random, so that two programs do not
- * try again at the same time.
- */
+/** The pause is random, so that two programs do not try again at the same time. */
 export function pauseForLock(): Promise<void> {
   return pause(PAUSE_MS * (0.5 + Math.random()));
 }

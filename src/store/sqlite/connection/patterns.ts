@@ -10,9 +10,8 @@ export function addMatches(connection: DatabaseSyncInstance): void {
 }
 
 /**
- * Returns a function that matches text against a pattern. `*` matches any number of characters; all
- * other characters match themselves. The function searches the segments between asterisks from left
- * to right, each once. The function does not backtrack, so no pattern takes exponential time.
+ * Returns a function that searches the segments between asterisks from left to right, each once.
+ * The function does not backtrack, so no pattern takes exponential time.
  */
 export function patternMatcher(pattern: string): (text: string) => boolean {
   const [first = '', ...others] = pattern.split('*');

@@ -7,10 +7,7 @@ const CONSTRAINT_FOREIGNKEY = 787;
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
 
-/**
- * Primary result codes (https://www.sqlite.org/rescode.html) for a fault of the machine, not of the
- * program.
- */
+/** Primary result codes for a fault of the machine (https://www.sqlite.org/rescode.html). */
 const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   [BUSY]: 'it is locked by another program',
   6: 'it is locked',
@@ -50,18 +47,12 @@ function resultCode(error: unknown): number {
   return hasCode && typeof error.errcode === 'number' ? error.errcode : 0;
 }
 
-/**
- * Returns whether `error` occurred because a row could not be read. For such an error, the driver
- * returns no result code. Only a fault of the machine causes such an error.
- */
+/** Only a fault of the machine makes a row unreadable. The driver then returns no result code. */
 function isReadFault(error: unknown): boolean {
   return codeOf(error) === 'ERR_SQLITE_ERROR' && resultCode(error) === 0;
 }
 
-/**
- * Returns `unavailable` for a fault of the machine. Returns any other error, such as a constraint
- * violation, unchanged.
- */
+/** Returns `unavailable` for a fault of the machine, and any other error unchanged. */
 export function translate(error: unknown, path: string): Error {
   const fault =
     MACHINE_FAULTS[primaryCode(error)] ??

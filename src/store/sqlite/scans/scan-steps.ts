@@ -48,9 +48,7 @@ export interface ScanSteps {
   /** Returns the keys of the rows of a step that match the conditions. */
   keys(scanned: Scanned, from: Position | undefined, to: Position | undefined): Key[];
   count(scanned: Scanned, from: Position | undefined, to: Position | undefined): number;
-  /**
-   * Returns the rows with these ids, at most 256, that still match the conditions, in any order.
-   */
+  /** Returns the rows with these ids, at most 256, that still match, in any order. */
   rows(scanned: Scanned, columns: readonly string[], ids: readonly string[]): RowsText;
 }
 
@@ -65,10 +63,7 @@ export function translated(path: string): <T>(work: () => T) => T {
   };
 }
 
-/**
- * Creates the steps of scans on `connection`. Registers the SQL function for patterns on
- * `connection`.
- */
+/** Registers the SQL function for patterns on `connection`. */
 export function scanStepsOn(connection: DatabaseSyncInstance, path: string): ScanSteps {
   const run = translated(path);
   addMatches(connection);
@@ -82,10 +77,7 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
       const row: unknown = statementFor(text).get(...parameters);
       return Array.isArray(row) ? row : [];
     });
-  /**
-   * Returns the rows of a query as one JSON text. If `order` has ORDER BY terms, the rows have that
-   * order.
-   */
+  /** If `order` has ORDER BY terms, the rows have that order. */
   const rowsText = (
     columns: readonly string[],
     query: string,

@@ -19,10 +19,7 @@ export type ScanReply =
   | { readonly number: number; readonly failure: ScanFailure };
 
 export interface ScanFailure {
-  /**
-   * True if the error is a `ServiceError` with the code `unavailable`. In this case, `stack` is the
-   * message of the error's cause.
-   */
+  /** True for a `ServiceError` `unavailable`. `stack` is then the message of its cause. */
   readonly unavailable: boolean;
   readonly message: string;
   readonly stack: string;
@@ -30,10 +27,7 @@ export interface ScanFailure {
 }
 
 export interface ScanThread {
-  /**
-   * Runs a scan. Rejects with the signal's reason when the signal aborts, and with `unavailable` if
-   * the thread exits.
-   */
+  /** Rejects with the signal's reason if it aborts, and with `unavailable` if the thread exits. */
   readonly scan: Database['scan'];
   /** Ends the thread; scans in progress fail with `unavailable`. */
   close(): Promise<void>;
@@ -41,9 +35,7 @@ export interface ScanThread {
 
 const IDLE_MS = 60_000;
 
-/**
- * The limits of the thread's JavaScript heap and stack. The limits do not include SQLite's memory.
- */
+/** The limits of the thread's JavaScript heap and stack do not include SQLite's memory. */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
 export function startScanWorker(path: string): Worker {
@@ -147,10 +139,7 @@ export function createScanThread(
   };
 }
 
-/**
- * Removes duplicates. A row that moved during the scan and was read twice counts at its last
- * position only.
- */
+/** A row that moved during the scan and was read twice counts at its last position only. */
 function eachOnce(resources: Resource[]): Resource[] {
   const last = new Map(resources.map(({ id }, index) => [id, index]));
   return last.size === resources.length

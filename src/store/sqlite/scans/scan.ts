@@ -13,10 +13,7 @@ import { scanStepsOn, translated, type RowsText, type Scanned } from './scan-ste
 import { rowOf, sqlOn } from '../connection/statements.ts';
 import { walkOf, type Position } from './walk.ts';
 
-/**
- * The result of a scan: its rows as JSON texts. Each text has an array of values in column order
- * for each row.
- */
+/** Each text is JSON: an array with an array of values in column order for each row. */
 export interface Found {
   readonly columns: readonly string[];
   readonly texts: readonly string[];
@@ -89,9 +86,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return { columns, texts, more: isFull(), total: undefined };
   };
 
-  /**
-   * Reads all rows. Returns the keys of the page, and the number of rows that match the conditions.
-   */
+  /** Returns the keys of the page, and the number of rows that match the conditions. */
   const findAmongAll = async (
     scanned: Scanned,
     pause: Pause,
@@ -216,10 +211,7 @@ function textOf(lists: readonly unknown[][]): RowsText {
   return { count: lists.length, text: JSON.stringify(lists) };
 }
 
-/**
- * Returns the text length after which a page ends. Nested JSON can double the length with
- * backslashes that the page does not contain.
- */
+/** Nested JSON can double the length with backslashes that the page does not contain. */
 function longest({ maxBytes = Infinity }: PageQuery): number {
   return 2 * maxBytes;
 }
@@ -235,10 +227,7 @@ interface FirstKeys {
   list(): Key[];
 }
 
-/**
- * Creates a collection of the first keys for a page, from any number of keys in any order. The
- * collection stores at most twice as many keys as the page contains.
- */
+/** Takes any number of keys in any order, and stores at most twice as many as the page contains. */
 function firstKeys(
   type: ResourceType,
   { limit, sortField, descending, after }: PageQuery,

@@ -58,10 +58,7 @@ export function walkOf(
   return { columns: ['rowid'], ...deciding(alone), ...all };
 }
 
-/**
- * Returns the SQL conditions for the rows of a walk after `from` and up to `to`. Undefined means
- * the beginning or the end of the table.
- */
+/** The rows after `from` and up to `to`. Undefined is the beginning or the end of the table. */
 export function rangeOf(
   { columns, descending }: Walk,
   from: Position | undefined,
