@@ -9,8 +9,8 @@ import { ROOT, temporaryFolder } from './service.mjs';
  * separate files.
  */
 const MODULES = [
-  'domain/encryption/master-key',
-  'domain/model/query',
+  'core/master-key',
+  'core/query',
   'domain/resources/tld',
   'domain/resources/tsigkey',
   'store/open-database',
@@ -61,7 +61,7 @@ export async function fill(setting, count) {
   const [{ openDatabase }, { tld }, { keyed }] = await Promise.all([
     source('store/open-database'),
     source('domain/resources/tld'),
-    source('domain/model/query'),
+    source('core/query'),
   ]);
   const rows = Array.from({ length: count }, (_, number) => tldRow(number));
   const { store } = await openDatabase(setting, POOL, () => new Date().toISOString().slice(0, -1));

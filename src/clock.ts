@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Clock } from './domain/model/ports.ts';
+import type { Clock } from './core/ports.ts';
 
 /**
  * The maximum difference between this clock and the system clock, in microseconds. After a larger

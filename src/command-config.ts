@@ -4,7 +4,7 @@ import { startFileProblems } from './config/checks.ts';
 import { ConfigError, readConfig } from './config/config.ts';
 import { settingVariables, type Environment } from './config/environment.ts';
 import type { Config } from './config/options.ts';
-import { ServiceError } from './domain/model/errors.ts';
+import { ServiceError } from './core/errors.ts';
 import { describeFault, faultOf } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
 

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { destination, pino, type DestinationStream } from 'pino';
-import { withoutTokens } from './domain/text/token-form.ts';
+import { withoutTokens } from './core/text/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
 export interface ServiceLog extends Log {

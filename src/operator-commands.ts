@@ -18,7 +18,7 @@ import {
 import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
 import type { Config } from './config/options.ts';
-import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
+import { parseDatabaseUrl, withoutPassword } from './core/text/database-url.ts';
 import { faultOf } from './net/faults.ts';
 import type { Service } from './service.ts';
 

@@ -98,11 +98,11 @@ async function openStore(isEncrypted) {
   const [{ openDatabase }, { createKeyring }, { masterKeyOf }] = await Promise.all([
     source('store/open-database'),
     source('store/secrets/create-keyring'),
-    source('domain/encryption/master-key'),
+    source('core/master-key'),
   ]);
   const [{ tsigkey }, { keyed }] = await Promise.all([
     source('domain/resources/tsigkey'),
-    source('domain/model/query'),
+    source('core/query'),
   ]);
   const keyring = createKeyring([masterKeyOf(randomBytes(32))]);
   const { store } = await openDatabase(

@@ -1,5 +1,5 @@
-import type { Store } from '../domain/model/ports.ts';
-import type { ResourceType } from '../domain/model/resource.ts';
+import type { Store } from '../core/ports.ts';
+import type { ResourceType } from '../core/resource.ts';
 
 export interface Cache<T> {
   get(key: string): T | undefined;

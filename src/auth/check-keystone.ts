@@ -1,4 +1,4 @@
-import { ServiceError } from '../domain/model/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import { describeFault } from '../net/faults.ts';
 import { keystoneTokens, type KeystoneSettings } from './keystone.ts';
 

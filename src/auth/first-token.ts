@@ -1,7 +1,7 @@
-import { ADMIN, ADMIN_PROJECT } from '../domain/model/caller.ts';
+import { ADMIN, ADMIN_PROJECT } from '../core/caller.ts';
 import type { Dependencies } from '../domain/operations/change.ts';
 import { createResource } from '../domain/operations/collection.ts';
-import { ServiceError } from '../domain/model/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import { token } from '../domain/resources/token.ts';
 import { writeSyncedFile } from '../net/synced-file.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';

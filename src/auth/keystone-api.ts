@@ -1,4 +1,4 @@
-import { isObject } from '../domain/model/field.ts';
+import { isObject } from '../core/field.ts';
 import type { Deadline } from '../net/deadline.ts';
 import { createHttpClient, parseJson, type HttpRequest, type Trust } from '../net/http.ts';
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../domain/model/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import { deadlineAfter, within, type Deadline } from '../net/deadline.ts';
 import { NetError } from '../net/faults.ts';
 import { keystoneError, type KeystoneApi, type KeystoneResponse } from './keystone-api.ts';

@@ -1,13 +1,6 @@
-import {
-  anyText,
-  array,
-  boolean,
-  nullable,
-  parseTimestamp,
-  type ValueOf,
-} from '../domain/model/field.ts';
-import { optional, responseObject } from '../domain/model/object.ts';
-import type { Caller, Scope } from '../domain/model/caller.ts';
+import { anyText, array, boolean, nullable, parseTimestamp, type ValueOf } from '../core/field.ts';
+import { optional, responseObject } from '../core/object.ts';
+import type { Caller, Scope } from '../core/caller.ts';
 import { AGENT_ROLE } from '../domain/resources/policy.ts';
 
 export interface ValidToken {

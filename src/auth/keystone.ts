@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { Caller } from '../domain/model/caller.ts';
-import { hashToken } from '../domain/resources/token-hash.ts';
-import { looksLikeToken } from '../domain/text/token-form.ts';
+import type { Caller } from '../core/caller.ts';
+import { hashToken } from '../core/token-hash.ts';
+import { looksLikeToken } from '../core/text/token-form.ts';
 import { createKeystoneApi } from './keystone-api.ts';
 import { createCache } from './cache.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
+import type { Authenticate, KnownCaller } from '../core/ports.ts';
 
 export interface Method {
   /** Returns whether this method handles `token`. If so, no other method receives the token. */

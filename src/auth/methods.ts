@@ -1,6 +1,6 @@
-import type { Caller } from '../domain/model/caller.ts';
-import type { Authenticate, Clock, KnownCaller, Store } from '../domain/model/ports.ts';
-import type { AuthMethod } from '../domain/model/settings.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Authenticate, Clock, KnownCaller, Store } from '../core/ports.ts';
+import type { AuthMethod } from '../core/settings.ts';
 import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
 import type { Challenge, Method } from './method.ts';
 import { openSessions, type Sessions } from './sessions.ts';

@@ -1,6 +1,6 @@
-import { CONFIGURED_ID, type Caller, type CallerSession } from '../domain/model/caller.ts';
-import type { Authenticate, Clock, KnownCaller, Store } from '../domain/model/ports.ts';
-import { openToken } from '../domain/encryption/sealed-token.ts';
+import { CONFIGURED_ID, type Caller, type CallerSession } from '../core/caller.ts';
+import type { Authenticate, Clock, KnownCaller, Store } from '../core/ports.ts';
+import { openToken } from '../core/sealed-token.ts';
 import {
   CODE_CREDENTIAL,
   session as sessionType,
@@ -8,8 +8,8 @@ import {
   type Session,
   type SessionKind,
 } from '../domain/resources/session.ts';
-import { hashToken } from '../domain/resources/token-hash.ts';
-import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
+import { hashToken } from '../core/token-hash.ts';
+import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { cacheUnchanged } from './cache.ts';
 import type { ValidTokens } from './tokens.ts';
 

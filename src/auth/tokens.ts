@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock, Store } from '../domain/model/ports.ts';
-import { ADMIN, ADMIN_PROJECT, CONFIGURED_ID, type Caller } from '../domain/model/caller.ts';
+import type { Clock, Store } from '../core/ports.ts';
+import { ADMIN, ADMIN_PROJECT, CONFIGURED_ID, type Caller } from '../core/caller.ts';
 import { limitsOf } from '../domain/resources/limits.ts';
-import { hashToken } from '../domain/resources/token-hash.ts';
+import { hashToken } from '../core/token-hash.ts';
 import { isGenuine, token as tokenType } from '../domain/resources/token.ts';
-import { networksOf } from '../domain/text/networks.ts';
-import { looksLikeToken } from '../domain/text/token-form.ts';
+import { networksOf } from '../core/text/networks.ts';
+import { looksLikeToken } from '../core/text/token-form.ts';
 import { cacheUnchanged } from './cache.ts';
 import type { Method } from './method.ts';
 

@@ -1,5 +1,5 @@
-import { boolean, integer, list } from '../domain/model/field.ts';
-import { MAX_LIMIT } from '../domain/model/settings.ts';
+import { boolean, integer, list } from '../core/field.ts';
+import { MAX_LIMIT } from '../core/settings.ts';
 import { network, origin, tokenText } from './kinds.ts';
 import { option } from './option.ts';
 

@@ -1,5 +1,5 @@
-import { enumeration, integer } from '../domain/model/field.ts';
-import { AUTH_METHODS } from '../domain/model/settings.ts';
+import { enumeration, integer } from '../core/field.ts';
+import { AUTH_METHODS } from '../core/settings.ts';
 import { line, oneOrMore, path, policy, tokenText, url } from './kinds.ts';
 import { option } from './option.ts';
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { parseMasterKeys } from '../domain/encryption/master-key.ts';
+import { parseMasterKeys } from '../core/master-key.ts';
 import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { PATH_FORMAT } from './kinds.ts';

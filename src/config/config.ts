@@ -1,4 +1,4 @@
-import { withoutPassword } from '../domain/text/database-url.ts';
+import { withoutPassword } from '../core/text/database-url.ts';
 import { combinationProblems } from './checks.ts';
 import { readCredential, readVariable, variableProblems, type Environment } from './environment.ts';
 import { quotingProblem, readConfigFile } from './file.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { suggestion } from '../domain/text/suggestion.ts';
+import { suggestion } from '../core/text/suggestion.ts';
 import { faultOf } from '../net/faults.ts';
 import { yaml } from './file.ts';
 import { fileVariableOf, variableOf, type Option } from './option.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
-import { isObject, type Kind } from '../domain/model/field.ts';
-import { suggestion } from '../domain/text/suggestion.ts';
-import { looksLikeName } from '../domain/text/token-form.ts';
+import { isObject, type Kind } from '../core/field.ts';
+import { suggestion } from '../core/text/suggestion.ts';
+import { looksLikeName } from '../core/text/token-form.ts';
 import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { OPTIONS } from './options.ts';

@@ -1,13 +1,13 @@
 /**
- * The kinds of values that only settings have. `src/domain/model/field.ts` defines the kinds that
+ * The kinds of values that only settings have. `src/core/field.ts` defines the kinds that
  * resources share.
  */
-import { parseDatabaseUrl } from '../domain/text/database-url.ts';
-import { parseMasterKeys } from '../domain/encryption/master-key.ts';
-import { isObject, list, map, text, type Kind } from '../domain/model/field.ts';
+import { parseDatabaseUrl } from '../core/text/database-url.ts';
+import { parseMasterKeys } from '../core/master-key.ts';
+import { isObject, list, map, text, type Kind } from '../core/field.ts';
 import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../domain/resources/policy.ts';
-import { readNetwork } from '../domain/text/networks.ts';
-import { suggestion } from '../domain/text/suggestion.ts';
+import { readNetwork } from '../core/text/networks.ts';
+import { suggestion } from '../core/text/suggestion.ts';
 
 /** The `format` in the schema of a path, by which `fileProblems` finds settings that name files. */
 export const PATH_FORMAT = 'path';

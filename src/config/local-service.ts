@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { codeOf } from '../net/faults.ts';
 import { readWholeFile } from '../net/files.ts';
-import { parseDatabaseUrl } from '../domain/text/database-url.ts';
+import { parseDatabaseUrl } from '../core/text/database-url.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Environment } from './environment.ts';
 import { variableOf } from './option.ts';

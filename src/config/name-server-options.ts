@@ -1,6 +1,6 @@
-import { array, isObject, type Failure, type Kind, type ValueOf } from '../domain/model/field.ts';
-import { object, optional } from '../domain/model/object.ts';
-import { settingProblem } from '../domain/model/setting-problem.ts';
+import { array, isObject, type Failure, type Kind, type ValueOf } from '../core/field.ts';
+import { object, optional } from '../core/object.ts';
+import { settingProblem } from '../core/setting-problem.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
 import { line } from './kinds.ts';
 import { option } from './option.ts';

@@ -1,4 +1,4 @@
-import type { Kind } from '../domain/model/field.ts';
+import type { Kind } from '../core/field.ts';
 
 interface Details<T> {
   /** The default with `compatibility: designate`, if it differs. */

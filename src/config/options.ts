@@ -1,6 +1,6 @@
-import { boolean, enumeration, integer, isObject } from '../domain/model/field.ts';
-import { SECRET_READS } from '../domain/audit/record.ts';
-import { CONFIRMATIONS, TLD_RULES } from '../domain/model/settings.ts';
+import { boolean, enumeration, integer, isObject } from '../core/field.ts';
+import { SECRET_READS } from '../core/audit-record.ts';
+import { CONFIRMATIONS, TLD_RULES } from '../core/settings.ts';
 import { API_SECTIONS } from './api-options.ts';
 import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
 import { address, databaseUrl, masterKeys, password, path, url } from './kinds.ts';

@@ -7,8 +7,8 @@ import type {
   ShownDeliveries,
   ShownRequirement,
 } from '../domain/delivery/responses.ts';
-import type { ValueOf } from '../domain/model/field.ts';
-import type { ResourceOf } from '../domain/model/resource.ts';
+import type { ValueOf } from '../core/field.ts';
+import type { ResourceOf } from '../core/resource.ts';
 import type { NameServer } from '../domain/resources/name-server.ts';
 import type { pool } from '../domain/resources/pool.ts';
 import type { Tld } from '../domain/resources/tld.ts';
@@ -18,7 +18,7 @@ import type { zone } from '../domain/resources/zone.ts';
 import type { ShownLifecycle } from '../domain/rotation/shown.ts';
 
 export type { Status } from '../domain/actions/status.ts';
-export type { AuditRecord } from '../domain/audit/record.ts';
+export type { AuditRecord } from '../core/audit-record.ts';
 export type { FieldDefinition, ResourceDefinition } from '../domain/resources/describe-resource.ts';
 export type { NameServer, Tld };
 export type Pool = ResourceOf<(typeof pool)['fields']>;

@@ -8,7 +8,7 @@ import {
   type ActionRequest,
 } from '../domain/actions/action.ts';
 import { readId } from '../domain/operations/collection.ts';
-import type { Slicer } from '../domain/scheduling/slicer.ts';
+import type { Slicer } from '../core/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
 import { entityTag, expectedRevisions, knownTag, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE, LINES_TYPE, mediaTypeOf } from './request/errors.ts';

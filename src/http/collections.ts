@@ -9,15 +9,10 @@ import {
   readId,
   updateResource,
 } from '../domain/operations/collection.ts';
-import { pendingMembers, secretFields, successStatus } from '../domain/model/response.ts';
-import {
-  revisionOf,
-  type Operation,
-  type Resource,
-  type ResourceType,
-} from '../domain/model/resource.ts';
+import { pendingMembers, secretFields, successStatus } from '../core/response.ts';
+import { revisionOf, type Operation, type Resource, type ResourceType } from '../core/resource.ts';
 import { isLive } from '../domain/operations/live-status.ts';
-import type { Settings } from '../domain/model/settings.ts';
+import type { Settings } from '../core/settings.ts';
 import { connectionSignal } from './admission/admission.ts';
 import { entityTag, expectedRevisions, isKnown, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE } from './request/errors.ts';

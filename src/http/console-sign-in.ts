@@ -6,14 +6,14 @@ import {
   redeemCode,
   type Credential,
 } from '../domain/operations/sessions.ts';
-import type { Caller } from '../domain/model/caller.ts';
-import { ServiceError } from '../domain/model/errors.ts';
-import { anyText, enumeration } from '../domain/model/field.ts';
-import { object, optional } from '../domain/model/object.ts';
-import type { Authenticate } from '../domain/model/ports.ts';
-import type { AuthMethod } from '../domain/model/settings.ts';
+import type { Caller } from '../core/caller.ts';
+import { ServiceError } from '../core/errors.ts';
+import { anyText, enumeration } from '../core/field.ts';
+import { object, optional } from '../core/object.ts';
+import type { Authenticate } from '../core/ports.ts';
+import type { AuthMethod } from '../core/settings.ts';
 import { CODE_CREDENTIAL } from '../domain/resources/session.ts';
-import { millisecondsOf } from '../domain/text/timestamps.ts';
+import { millisecondsOf } from '../core/text/timestamps.ts';
 import { addressGroup } from './connection/client-address.ts';
 import { cookieFor, isSameOrigin, sessionValue } from './request/cookie.ts';
 import { fromItsAddress, originOf } from './request/guard.ts';

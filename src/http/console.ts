@@ -3,8 +3,8 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../domain/model/errors.ts';
-import { isObject } from '../domain/model/field.ts';
+import { ServiceError } from '../core/errors.ts';
+import { isObject } from '../core/field.ts';
 import { addRoutes } from './request/routes.ts';
 
 export interface ConsoleFiles {

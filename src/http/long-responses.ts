@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../domain/model/errors.ts';
-import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
+import { ServiceError } from '../core/errors.ts';
+import { eachInSlices, type Slicer } from '../core/scheduling/slicer.ts';
 import { connectionSignal } from './admission/admission.ts';
 import { LINES_TYPE } from './request/errors.ts';
 import { signedIn } from './request/guard.ts';

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ServiceError } from '../domain/model/errors.ts';
-import type { Store } from '../domain/model/ports.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Store } from '../core/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
-import { singleFlight } from '../domain/scheduling/single-flight.ts';
-import { networksOf } from '../domain/text/networks.ts';
+import { singleFlight } from '../core/scheduling/single-flight.ts';
+import { networksOf } from '../core/text/networks.ts';
 import { prefersHtml } from './console.ts';
 import { isStatedAddress } from './connection/client-address.ts';
 import { addDatabaseGauges, inTime, MAX_AGE_SECONDS, type Metrics } from './metrics/metrics.ts';

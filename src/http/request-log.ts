@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { normaliseUuid } from '../domain/model/field.ts';
-import { withoutTokens } from '../domain/text/token-form.ts';
+import { normaliseUuid } from '../core/field.ts';
+import { withoutTokens } from '../core/text/token-form.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { globalRequestId } from './request/guard.ts';
 import { pathId } from './request/routes.ts';

@@ -1,4 +1,4 @@
-import { shownMembers, type ResourceType, type Resource } from '../domain/model/resource.ts';
+import { shownMembers, type ResourceType, type Resource } from '../core/resource.ts';
 
 /** Each function returns exactly the text that `JSON.stringify` returns for the same members. */
 export interface ResourceWriter {

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Parameter } from '../domain/operations/list-query.ts';
-import { secretFields } from '../domain/model/response.ts';
-import type { Resource, ResourceType } from '../domain/model/resource.ts';
-import { withoutTokens } from '../domain/text/token-form.ts';
+import { secretFields } from '../core/response.ts';
+import type { Resource, ResourceType } from '../core/resource.ts';
+import { withoutTokens } from '../core/text/token-form.ts';
 import { parametersOf } from './request/context.ts';
 import { changeContext, signedIn } from './request/guard.ts';
 

@@ -1,12 +1,12 @@
-import { asError, ServiceError } from '../domain/model/errors.ts';
+import { asError, ServiceError } from '../core/errors.ts';
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ACTIONS } from '../domain/actions/actions.ts';
-import type { Caller } from '../domain/model/caller.ts';
-import { isObject } from '../domain/model/field.ts';
-import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
+import type { Caller } from '../core/caller.ts';
+import { isObject } from '../core/field.ts';
+import type { Authenticate, KnownCaller } from '../core/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
-import { singleFlight } from '../domain/scheduling/single-flight.ts';
+import { singleFlight } from '../core/scheduling/single-flight.ts';
 import { codeOf } from '../net/faults.ts';
 import { addActions } from './actions.ts';
 import { createAdmission, createLongWork, type AdmissionLimits } from './admission/admission.ts';
@@ -35,7 +35,7 @@ import {
 } from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
 import { createResponseBatches } from './connection/response-batches.ts';
-import type { AuthMethod } from '../domain/model/settings.ts';
+import type { AuthMethod } from '../core/settings.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
 import { createRequestLog, type Log } from './request-log.ts';
 import { prepareRoutes, routeOf } from './request/routes.ts';

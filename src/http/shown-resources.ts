@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { secretFields } from '../domain/model/response.ts';
-import { perType } from '../domain/model/resource.ts';
+import { secretFields } from '../core/response.ts';
+import { perType } from '../core/resource.ts';
 import type { ChangeContext } from '../domain/operations/change.ts';
 import { mayReveal } from '../domain/resources/policy.ts';
 import { HIDE_SECRETS, isSet, WARNING_HEADER } from './request/context.ts';

@@ -1,7 +1,7 @@
 import type { PrintedConfiguration } from '../domain/access/access.ts';
 import type { Brand } from '../domain/brands/brand.ts';
-import type { Fault } from '../domain/model/fault.ts';
-import type { Kind } from '../domain/model/field.ts';
+import type { Fault } from '../core/fault.ts';
+import type { Kind } from '../core/field.ts';
 import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
 
 /** Gives one running name server exactly the keys of a desired state. Changes only Tsigil's. */

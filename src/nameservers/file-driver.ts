@@ -5,7 +5,7 @@ import {
   type DesiredState,
 } from '../domain/delivery/desired-state.ts';
 import { isSameMaterial, type Key } from '../domain/key-formats/key.ts';
-import { eachInSlices, nextIfOver } from '../domain/scheduling/slicer.ts';
+import { eachInSlices, nextIfOver } from '../core/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
 import { digestOf } from './digest.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Fault } from '../domain/model/fault.ts';
+import type { Fault } from '../core/fault.ts';
 
 /**
  * A failure to get a response over the network. Its message is a clause that follows a colon, and

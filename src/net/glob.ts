@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileMatcher, isPattern } from '../domain/text/name-patterns.ts';
+import { fileMatcher, isPattern } from '../core/text/name-patterns.ts';
 import { codeOf } from './faults.ts';
 
 /**

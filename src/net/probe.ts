@@ -14,7 +14,7 @@ import { decodeMessage, rcodeOf } from '../domain/dns/message.ts';
 import { signMessage, verifyMessage } from '../domain/dns/tsig.ts';
 import { WireError } from '../domain/dns/wire-name.ts';
 import type { Key } from '../domain/model/tsig-key.ts';
-import { comparisonForm } from '../domain/text/dns-name.ts';
+import { comparisonForm } from '../core/text/dns-name.ts';
 import type { DnsTimeouts, NameServer, Request } from './dns.ts';
 import { NetError } from './faults.ts';
 import { firstResponse, requestFor, transfer, type ZoneTarget } from './probe-requests.ts';

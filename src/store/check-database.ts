@@ -8,8 +8,8 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { ServiceError } from '../domain/model/errors.ts';
-import { withoutPassword } from '../domain/text/database-url.ts';
+import { ServiceError } from '../core/errors.ts';
+import { withoutPassword } from '../core/text/database-url.ts';
 import { parseDatabase } from './databases.ts';
 import { assertSchema, NEWEST_SCHEMA } from './migrate.ts';
 import { assertKeys, openKeyring, type DatabaseAccess } from './open-keyring.ts';

@@ -1,5 +1,5 @@
-import { ServiceError } from '../domain/model/errors.ts';
-import type { Clock } from '../domain/model/ports.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Clock } from '../core/ports.ts';
 import { describeFault } from '../net/faults.ts';
 import { lastBatchOf } from './audit/head.ts';
 import { assertOnlyResourcesOf, copyResources } from './copy.ts';

@@ -1,5 +1,5 @@
-import { ServiceError } from '../domain/model/errors.ts';
-import { shellWord } from '../domain/text/shell-word.ts';
+import { ServiceError } from '../core/errors.ts';
+import { shellWord } from '../core/text/shell-word.ts';
 import { recordLocally } from './audit/local.ts';
 import { readMark, REMOVE_MARK } from './sql/marks.ts';
 import type { Database } from './sql/sql.ts';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ServiceError } from '../domain/model/errors.ts';
-import type { Reader, Store } from '../domain/model/ports.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Reader, Store } from '../core/ports.ts';
 import { COPIED_TYPES, RESOURCE_TYPES } from '../domain/resources/resources.ts';
-import type { ResourceType } from '../domain/model/resource.ts';
+import type { ResourceType } from '../core/resource.ts';
 import { tsigkey } from '../domain/resources/tsigkey.ts';
-import { keyed } from '../domain/model/query.ts';
+import { keyed } from '../core/query.ts';
 import { allResources } from './sql/reader.ts';
 
 /**

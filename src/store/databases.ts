@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { ServiceError } from '../domain/model/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import {
   DATABASE_FORMS,
   parseDatabaseUrl,
   withoutPassword,
   type DatabaseForm,
   type DatabaseScheme,
-} from '../domain/text/database-url.ts';
+} from '../core/text/database-url.ts';
 import type {
   Database,
   DatabaseObserver,

@@ -1,5 +1,5 @@
-import type { KeyNeed, NamedKey } from '../domain/model/ports.ts';
-import type { Condition } from '../domain/model/query.ts';
+import type { KeyNeed, NamedKey } from '../core/ports.ts';
+import type { Condition } from '../core/query.ts';
 import { tsigkey } from '../domain/resources/tsigkey.ts';
 import { conditionsText, whereText } from './sql/conditions.ts';
 import type { Fragment } from './sql/fragments.ts';

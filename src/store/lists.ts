@@ -1,6 +1,6 @@
-import type { Page, Store, Turn } from '../domain/model/ports.ts';
-import type { Condition, PageQuery } from '../domain/model/query.ts';
-import type { Fields, ResourceType } from '../domain/model/resource.ts';
+import type { Page, Store, Turn } from '../core/ports.ts';
+import type { Condition, PageQuery } from '../core/query.ts';
+import type { Fields, ResourceType } from '../core/resource.ts';
 import { createScans } from './scans.ts';
 import { isLookup, isReadOffIndex } from './sql/indexes.ts';
 import { fewWithPrefix } from './sql/prefix.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../domain/model/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import { migration as m0018 } from './migrations/0018-schema.ts';
 import type { Database, Migration } from './sql/sql.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock, Store } from '../domain/model/ports.ts';
+import type { Clock, Store } from '../core/ports.ts';
 import type { AuditSubject } from '../domain/operations/audit-entry.ts';
 import { recordLocally } from './audit/local.ts';
 import { parseDatabase } from './databases.ts';

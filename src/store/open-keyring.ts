@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ServiceError } from '../domain/model/errors.ts';
-import type { Keyring } from '../domain/encryption/keyring.ts';
-import type { MasterKey } from '../domain/encryption/master-key.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Keyring } from '../core/keyring.ts';
+import type { MasterKey } from '../core/master-key.ts';
 import { parseDatabase } from './databases.ts';
 import { assertSchema } from './migrate.ts';
 import { createKeyring } from './secrets/create-keyring.ts';

@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { ChainEnd } from '../domain/audit/chain.ts';
-import type { Keyring } from '../domain/encryption/keyring.ts';
-import { ServiceError } from '../domain/model/errors.ts';
-import type { Clock } from '../domain/model/ports.ts';
-import { LENIENT } from '../domain/model/settings.ts';
+import type { Keyring } from '../core/keyring.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Clock } from '../core/ports.ts';
+import { LENIENT } from '../core/settings.ts';
 import { change } from '../domain/operations/change.ts';
 import { DEFAULT_POLICY } from '../domain/resources/policy.ts';
-import { parseDatabaseUrl, withoutPassword } from '../domain/text/database-url.ts';
+import { parseDatabaseUrl, withoutPassword } from '../core/text/database-url.ts';
 import { describeFault } from '../net/faults.ts';
 import { lastBatchOf } from './audit/head.ts';
 import { localOrigin } from './audit/local.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChainEnd } from '../domain/audit/chain.ts';
-import type { Keyring } from '../domain/encryption/keyring.ts';
-import type { Reader } from '../domain/model/ports.ts';
-import type { Fields, Given, ResourceOf, ResourceType } from '../domain/model/resource.ts';
-import { isUnreadable } from '../domain/model/unreadable.ts';
+import type { Keyring } from '../core/keyring.ts';
+import type { Reader } from '../core/ports.ts';
+import type { Fields, Given, ResourceOf, ResourceType } from '../core/resource.ts';
+import { isUnreadable } from '../core/unreadable.ts';
 import type { Changes } from '../domain/operations/change.ts';
 import { commonGrants, type Grants } from '../domain/resources/grants.ts';
 import { lifecycle, retiredKey, type RetiredKey } from '../domain/resources/lineage.ts';

@@ -1,6 +1,6 @@
-import { asError, ServiceError } from '../domain/model/errors.ts';
-import { createFairQueue } from '../domain/scheduling/fair-queue.ts';
-import type { Turn } from '../domain/model/ports.ts';
+import { asError, ServiceError } from '../core/errors.ts';
+import { createFairQueue } from '../core/scheduling/fair-queue.ts';
+import type { Turn } from '../core/ports.ts';
 import type { ScanSlots } from './sql/sql.ts';
 
 /**

@@ -1,12 +1,12 @@
-import { ServiceError } from '../domain/model/errors.ts';
-import type { AuditEntry } from '../domain/audit/record.ts';
-import { LIMIT_KINDS } from '../domain/model/caller.ts';
-import type { Clock } from '../domain/model/ports.ts';
-import type { Resource } from '../domain/model/resource.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { AuditEntry } from '../core/audit-record.ts';
+import { LIMIT_KINDS } from '../core/caller.ts';
+import type { Clock } from '../core/ports.ts';
+import type { Resource } from '../core/resource.ts';
 import { token } from '../domain/resources/token.ts';
 import { tsigkey } from '../domain/resources/tsigkey.ts';
-import { withoutTokens } from '../domain/text/token-form.ts';
-import { withoutPassword } from '../domain/text/database-url.ts';
+import { withoutTokens } from '../core/text/token-form.ts';
+import { withoutPassword } from '../core/text/database-url.ts';
 import {
   openKeyring,
   prepareSecrets,

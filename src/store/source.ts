@@ -1,7 +1,7 @@
-import { withoutPassword } from '../domain/text/database-url.ts';
-import { ServiceError } from '../domain/model/errors.ts';
-import type { Keyring } from '../domain/encryption/keyring.ts';
-import type { Reader } from '../domain/model/ports.ts';
+import { withoutPassword } from '../core/text/database-url.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Keyring } from '../core/keyring.ts';
+import type { Reader } from '../core/ports.ts';
 import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './migrate.ts';
 import { namesInClearText } from './secrets/re-encrypt.ts';

@@ -1,8 +1,8 @@
-import { ServiceError } from '../domain/model/errors.ts';
-import type { Keyring } from '../domain/encryption/keyring.ts';
-import type { Affected, Reader, Store, Writer } from '../domain/model/ports.ts';
-import type { ResourceType } from '../domain/model/resource.ts';
-import { partsInSlices } from '../domain/scheduling/slicer.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Keyring } from '../core/keyring.ts';
+import type { Affected, Reader, Store, Writer } from '../core/ports.ts';
+import type { ResourceType } from '../core/resource.ts';
+import { partsInSlices } from '../core/scheduling/slicer.ts';
 import { newSlicer, readerOn } from './sql/reader.ts';
 import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../domain/resources/name-server.ts';

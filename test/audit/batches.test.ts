@@ -7,7 +7,7 @@ import {
   NO_PREVIOUS,
   type AuditBatch,
 } from '../../src/domain/audit/chain.ts';
-import type { StoredRecord } from '../../src/domain/audit/record.ts';
+import type { StoredRecord } from '../../src/core/audit-record.ts';
 import { auditRecords, queryDatabase } from '../harness/audit.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { verification } from '../harness/trail.ts';

@@ -1,7 +1,7 @@
 import type { RecordFilters } from '../../src/domain/audit/trail.ts';
 import { readRecords } from '../../src/store/audit/read.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AuditEntry } from '../../src/domain/audit/record.ts';
+import type { AuditEntry } from '../../src/core/audit-record.ts';
 import { auditEntry, SERVICE } from '../../src/domain/operations/audit-entry.ts';
 import { noteRestore } from '../../src/store/audit/head.ts';
 import { noteRetention, purgeExpired } from '../../src/store/audit/retention.ts';

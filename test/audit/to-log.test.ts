@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { AuditEntry } from '../../src/domain/audit/record.ts';
+import type { AuditEntry } from '../../src/core/audit-record.ts';
 import { auditRecords } from '../harness/audit.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder } from '../harness/service.ts';

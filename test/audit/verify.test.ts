@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { TrailProblem } from '../../src/domain/audit/trail.ts';
-import type { AuditKey } from '../../src/domain/encryption/keyring.ts';
+import type { AuditKey } from '../../src/core/keyring.ts';
 import { adoptKey, noteRestore } from '../../src/store/audit/head.ts';
 import { verifyTrail } from '../../src/store/audit/verify.ts';
 import type { Database } from '../../src/store/sql/sql.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ownTokens } from '../../src/auth/tokens.ts';
-import type { Store } from '../../src/domain/model/ports.ts';
-import { hashToken } from '../../src/domain/resources/token-hash.ts';
+import type { Store } from '../../src/core/ports.ts';
+import { hashToken } from '../../src/core/token-hash.ts';
 import { token as tokenType } from '../../src/domain/resources/token.ts';
 import { openStore } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { keyed } from '../../src/domain/model/query.ts';
+import { keyed } from '../../src/core/query.ts';
 
 const TOKEN = 'tsigil_cached';
 const ID = '00000000-0000-4000-8000-000000000001';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { TOKEN_PREFIX } from '../../src/domain/text/token-form.ts';
+import { TOKEN_PREFIX } from '../../src/core/text/token-form.ts';
 import { queryDatabase } from '../harness/audit.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { signIn } from '../harness/console.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { createTokenUses } from '../../src/auth/token-uses.ts';
 import { CONFIGURED_ADMIN } from '../../src/auth/tokens.ts';
-import type { Caller } from '../../src/domain/model/caller.ts';
+import type { Caller } from '../../src/core/caller.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-01T00:01:00.000Z');

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ActionBody } from '../../src/domain/actions/action.ts';
-import { anyText, boolean, enumeration, integer } from '../../src/domain/model/field.ts';
-import { described, object, optional, withDefault } from '../../src/domain/model/object.ts';
-import { line } from '../../src/domain/resources/shared-fields.ts';
+import { anyText, boolean, enumeration, integer } from '../../src/core/field.ts';
+import { described, object, optional, withDefault } from '../../src/core/object.ts';
+import { line } from '../../src/core/shared-fields.ts';
 import { argumentsOfBody, optionsOfBody, readBody } from '../../src/cli/flags/action-flags.ts';
 
 const BODY: ActionBody = {

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import tlds from 'tlds';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MAX_ENTRIES } from '../../src/domain/actions/bulk-request.ts';
-import { toAsciiName } from '../../src/domain/text/dns-name.ts';
+import { toAsciiName } from '../../src/core/text/dns-name.ts';
 import { recordShown } from '../harness/evidence.ts';
 import {
   cleanEnvironment,

@@ -2,7 +2,7 @@ import * as net from 'node:net';
 import { expect, test } from 'vitest';
 import { readConfiguration } from '../../src/console/keys/configuration.ts';
 import * as shim from '../../src/console/node-net.ts';
-import { fileMatcher } from '../../src/domain/text/name-patterns.ts';
+import { fileMatcher } from '../../src/core/text/name-patterns.ts';
 
 const KEY = 'key "k" { algorithm hmac-sha256; secret "a2tra2tra2tra2tra2tra2tra2s="; };';
 const ZONE = 'zone "z.test" { type primary; file "z"; allow-transfer { key k; }; };';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClock } from '../../src/clock.ts';
-import type { Clock, Store } from '../../src/domain/model/ports.ts';
-import { keyed } from '../../src/domain/model/query.ts';
+import type { Clock, Store } from '../../src/core/ports.ts';
+import { keyed } from '../../src/core/query.ts';
 import { readCreation } from '../../src/domain/operations/body.ts';
 import { change, type Dependencies } from '../../src/domain/operations/change.ts';
 import {

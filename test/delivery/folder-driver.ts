@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey, DesiredState } from '../../src/domain/delivery/desired-state.ts';
-import type { Fault } from '../../src/domain/model/fault.ts';
+import type { Fault } from '../../src/core/fault.ts';
 import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MAX_COUNT, type KeyUse } from '../../src/domain/delivery/agent-protocol.ts';
 import type { ShownUses } from '../../src/domain/delivery/key-uses.ts';
 import { createAgent } from '../harness/agent.ts';
-import { timestampOf } from '../../src/domain/text/timestamps.ts';
+import { timestampOf } from '../../src/core/text/timestamps.ts';
 import { BRANDS_OF_STORE } from '../harness/brands/brands.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { knot } from '../harness/brands/knot.ts';

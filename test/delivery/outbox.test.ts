@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LeaseLostError } from '../../src/domain/delivery/delivery-ports.ts';
-import type { Store } from '../../src/domain/model/ports.ts';
+import type { Store } from '../../src/core/ports.ts';
 import { newSlicer } from '../../src/nameservers/slices.ts';
 import { candidatesOf } from '../../src/store/delivery/candidates.ts';
 import { reduceOutboxes } from '../../src/store/delivery/claims.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
-import { timestampOf } from '../../src/domain/text/timestamps.ts';
+import { timestampOf } from '../../src/core/text/timestamps.ts';
 import { bind } from '../harness/brands/bind.ts';
 import type { Client } from '../harness/client.ts';
 import {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isRelativeName } from '../../src/domain/text/dns-name.ts';
+import { isRelativeName } from '../../src/core/text/dns-name.ts';
 import {
   detectFormat,
   LIST_FORMATS,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import tlds from 'tlds';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { toAsciiName } from '../../src/domain/text/dns-name.ts';
+import { toAsciiName } from '../../src/core/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 /** The rows of the table of zone names in docs/importing-tlds.md. Each has a name, a status and a reason. */

@@ -1,4 +1,4 @@
-import { shownRecord, type AuditRecord, type StoredRecord } from '../../src/domain/audit/record.ts';
+import { shownRecord, type AuditRecord, type StoredRecord } from '../../src/core/audit-record.ts';
 import { queryPostgres } from './postgres.ts';
 import { queryByAnotherProgram } from './sqlite-programs.ts';
 

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
-import { isObject } from '../../src/domain/model/field.ts';
-import { givenFields, type ResourceType } from '../../src/domain/model/resource.ts';
+import { isObject } from '../../src/core/field.ts';
+import { givenFields, type ResourceType } from '../../src/core/resource.ts';
 import type {
   ApiDocument,
   Content,

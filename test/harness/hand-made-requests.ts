@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { mapConcurrently } from '../../src/domain/scheduling/concurrency.ts';
+import { mapConcurrently } from '../../src/core/scheduling/concurrency.ts';
 import { findOpenRights, probeKey } from '../../src/net/probe.ts';
 import type { DeliveryServer } from './delivery.ts';
 import { hasDnsTools, isGranted } from './dns-tools.ts';

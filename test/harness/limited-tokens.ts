@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { LIMIT_KINDS, type LimitKind } from '../../src/domain/model/caller.ts';
+import { LIMIT_KINDS, type LimitKind } from '../../src/core/caller.ts';
 import type { Client } from './client.ts';
 
 /** The ids of resources inside and outside the limits of tokens, by type. */

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/options.ts';
 import type { ActionDependencies } from '../../src/domain/actions/action.ts';
-import { formatMasterKey, masterKeyOf } from '../../src/domain/encryption/master-key.ts';
+import { formatMasterKey, masterKeyOf } from '../../src/core/master-key.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/http/metrics/metrics.ts';
 import { startService } from '../../src/service.ts';

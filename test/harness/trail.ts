@@ -1,7 +1,7 @@
 import { batchText, hashBatch, NO_PREVIOUS } from '../../src/domain/audit/chain.ts';
-import type { AuditEntry } from '../../src/domain/audit/record.ts';
+import type { AuditEntry } from '../../src/core/audit-record.ts';
 import type { TrailVerification } from '../../src/domain/audit/trail.ts';
-import type { AuditKey } from '../../src/domain/encryption/keyring.ts';
+import type { AuditKey } from '../../src/core/keyring.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { parseDatabase } from '../../src/store/databases.ts';
 import { insertRecords } from '../../src/store/sql/audit-records.ts';

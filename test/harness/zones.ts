@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { comparisonForm, treeForm } from '../../src/domain/text/dns-name.ts';
+import { comparisonForm, treeForm } from '../../src/core/text/dns-name.ts';
 import type { ApiResponse, Client } from './client.ts';
 
 /** The members of a zone, in the order of a response. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { boolean, enumeration, integer } from '../../src/domain/model/field.ts';
+import { boolean, enumeration, integer } from '../../src/core/field.ts';
 import {
   described,
   object,
@@ -8,7 +8,7 @@ import {
   sequence,
   unparsedList,
   withDefault,
-} from '../../src/domain/model/object.ts';
+} from '../../src/core/object.ts';
 import { defineAction, type Action } from '../../src/domain/actions/action.ts';
 import { ACTIONS } from '../../src/domain/actions/actions.ts';
 import { tld } from '../../src/domain/resources/tld.ts';

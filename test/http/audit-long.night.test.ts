@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { AuditRecord } from '../../src/domain/audit/record.ts';
+import type { AuditRecord } from '../../src/core/audit-record.ts';
 import { expectError } from '../harness/samples.ts';
 import {
   startTestService,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { AuditRecord } from '../../src/domain/audit/record.ts';
+import type { AuditRecord } from '../../src/core/audit-record.ts';
 import { readRecords } from '../../src/store/audit/read.ts';
 import { expectError } from '../harness/samples.ts';
 import {

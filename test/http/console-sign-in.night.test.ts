@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { hashToken } from '../../src/domain/resources/token-hash.ts';
+import { hashToken } from '../../src/core/token-hash.ts';
 import { createClock } from '../../src/clock.ts';
 import { queryDatabase } from '../harness/audit.ts';
 import { recordSecret } from '../harness/evidence.ts';

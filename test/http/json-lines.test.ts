@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Caller } from '../../src/domain/model/caller.ts';
+import type { Caller } from '../../src/core/caller.ts';
 import { createLineSender } from '../../src/http/long-responses.ts';
 import { prepareRoutes } from '../../src/http/request/routes.ts';
 

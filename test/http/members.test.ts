@@ -5,7 +5,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { primary, secondary } from '../harness/zones.ts';
 
 // What each member accepts and refuses. test/http/collections.test.ts tests what all resources have
-// in common, and test/domain/model/field.test.ts the kinds of members with any values.
+// in common, and test/core/field.test.ts the kinds of members with any values.
 
 let count = 0;
 /** Returns a name that no other resource has. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { createSlicer } from '../../src/core/scheduling/slicer.ts';
 import { countFitting, isLonger, writeLongJson } from '../../src/http/long-responses.ts';
 import { startTestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAddressLimit, createRateLimiter } from '../../src/http/request/rate-limit.ts';
-import { ServiceError } from '../../src/domain/model/errors.ts';
+import { ServiceError } from '../../src/core/errors.ts';
 import { expectError } from '../harness/samples.ts';
 import { serve } from '../harness/connections.ts';
 import { startTestService, type TestService } from '../harness/service.ts';

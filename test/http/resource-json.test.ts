@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { shownFields, shownMembers, type Resource } from '../../src/domain/model/resource.ts';
+import { shownFields, shownMembers, type Resource } from '../../src/core/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { createWriter } from '../../src/http/resource-json.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ANSWER_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
-import { LIMIT_KINDS, type LimitKind } from '../../src/domain/model/caller.ts';
+import { LIMIT_KINDS, type LimitKind } from '../../src/core/caller.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import {
   createEstate,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { hashToken } from '../../src/domain/resources/token-hash.ts';
+import { hashToken } from '../../src/core/token-hash.ts';
 import { expectError } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { sendRequest } from '../harness/wire.ts';

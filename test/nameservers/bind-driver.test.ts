@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { RIGHTS } from '../../src/domain/delivery/desired-state.ts';
-import { comparisonForm } from '../../src/domain/text/dns-name.ts';
+import { comparisonForm } from '../../src/core/text/dns-name.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { ZONES } from '../harness/driven-server.ts';

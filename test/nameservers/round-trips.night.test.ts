@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { comparisonForm } from '../../src/domain/text/dns-name.ts';
+import { comparisonForm } from '../../src/core/text/dns-name.ts';
 import { exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
 import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
 import { detectFormat } from '../../src/domain/key-formats/detect.ts';

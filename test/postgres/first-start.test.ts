@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createFirstToken } from '../../src/auth/first-token.ts';
 import { createClock } from '../../src/clock.ts';
-import { hashToken } from '../../src/domain/resources/token-hash.ts';
+import { hashToken } from '../../src/core/token-hash.ts';
 import { token } from '../../src/domain/resources/token.ts';
 import { openDatabase, type OpenedDatabase } from '../../src/store/open-database.ts';
 import { openKeyring, prepareSecrets, type OpenedKeyring } from '../../src/store/open-keyring.ts';

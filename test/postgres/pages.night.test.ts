@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from 'vitest';
-import type { Store } from '../../src/domain/model/ports.ts';
+import type { Store } from '../../src/core/ports.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import { createStore } from '../../src/store/store.ts';

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import { CONFIGURED_ID, type Caller } from '../../src/domain/model/caller.ts';
-import { ServiceError } from '../../src/domain/model/errors.ts';
-import type { Resource } from '../../src/domain/model/resource.ts';
-import type { Settings } from '../../src/domain/model/settings.ts';
+import { CONFIGURED_ID, type Caller } from '../../src/core/caller.ts';
+import { ServiceError } from '../../src/core/errors.ts';
+import type { Resource } from '../../src/core/resource.ts';
+import type { Settings } from '../../src/core/settings.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import {
   createResource,

@@ -3,11 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  formatMasterKey,
-  masterKeyOf,
-  parseMasterKeys,
-} from '../../src/domain/encryption/master-key.ts';
+import { formatMasterKey, masterKeyOf, parseMasterKeys } from '../../src/core/master-key.ts';
 import {
   startServiceProcess,
   temporaryFolder,

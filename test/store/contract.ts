@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Store } from '../../src/domain/model/ports.ts';
-import { uniqueOf, type Resource } from '../../src/domain/model/resource.ts';
+import type { Store } from '../../src/core/ports.ts';
+import { uniqueOf, type Resource } from '../../src/core/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
@@ -19,7 +19,7 @@ import {
   tldNamed,
   keyedRows,
 } from './samples.ts';
-import { keyed } from '../../src/domain/model/query.ts';
+import { keyed } from '../../src/core/query.ts';
 
 /** A new, empty database for one test. */
 export interface TestDatabase {

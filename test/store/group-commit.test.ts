@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/domain/model/errors.ts';
+import { ServiceError } from '../../src/core/errors.ts';
 import type { Database, Sql } from '../../src/store/sql/sql.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { DISK, temporaryFolder } from '../harness/service.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../src/domain/model/ports.ts';
-import { type Condition, type PageQuery, keyed } from '../../src/domain/model/query.ts';
-import { uniqueOf, type Resource, type ResourceType } from '../../src/domain/model/resource.ts';
+import type { Store } from '../../src/core/ports.ts';
+import { type Condition, type PageQuery, keyed } from '../../src/core/query.ts';
+import { uniqueOf, type Resource, type ResourceType } from '../../src/core/resource.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { zone } from '../../src/domain/resources/zone.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Store } from '../../src/domain/model/ports.ts';
+import type { Store } from '../../src/core/ports.ts';
 import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
-import { type Condition, type ListQuery, keyed, type Keyed } from '../../src/domain/model/query.ts';
-import { type Resource, type ResourceType } from '../../src/domain/model/resource.ts';
+import { type Condition, type ListQuery, keyed, type Keyed } from '../../src/core/query.ts';
+import { type Resource, type ResourceType } from '../../src/core/resource.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
 

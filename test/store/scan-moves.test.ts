@@ -1,7 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type PageQuery, keyed } from '../../src/domain/model/query.ts';
+import { type PageQuery, keyed } from '../../src/core/query.ts';
 import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { zone } from '../../src/domain/resources/zone.ts';

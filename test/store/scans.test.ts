@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ServiceError } from '../../src/domain/model/errors.ts';
+import { ServiceError } from '../../src/core/errors.ts';
 import { createScans } from '../../src/store/scans.ts';
 
 const SLOTS = { concurrency: 3, concurrencyPerOwner: 2, timeoutSeconds: 10 };

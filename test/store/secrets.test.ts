@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { text } from '../../src/domain/model/field.ts';
-import { defineResource } from '../../src/domain/model/resource.ts';
+import { text } from '../../src/core/field.ts';
+import { defineResource } from '../../src/core/resource.ts';
 import { STORED_TYPES } from '../../src/domain/resources/resources.ts';
 import { SECRET_PLACES } from '../../src/store/secrets/re-encrypt.ts';
 import { tableOf } from '../../src/store/sql/table.ts';

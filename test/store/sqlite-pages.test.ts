@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { Store } from '../../src/domain/model/ports.ts';
+import type { Store } from '../../src/core/ports.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';

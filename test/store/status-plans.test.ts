@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
 import { status } from '../../src/domain/actions/status.ts';
-import { keyed } from '../../src/domain/model/query.ts';
+import { keyed } from '../../src/core/query.ts';
 import { nameServer } from '../../src/domain/resources/name-server.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
-import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { createSlicer } from '../../src/core/scheduling/slicer.ts';
 import { readBackupState } from '../../src/store/audit/last-backup.ts';
 import { readRecords } from '../../src/store/audit/read.ts';
 import { openDelivery } from '../../src/store/delivery/delivery-status.ts';

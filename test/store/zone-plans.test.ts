@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { createResource, deleteResource } from '../../src/domain/operations/collection.ts';
-import { TLD_RULES, type TldRule } from '../../src/domain/model/settings.ts';
+import { TLD_RULES, type TldRule } from '../../src/core/settings.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -15,8 +15,8 @@ import { createStore } from '../../src/store/store.ts';
 import { CALLER, dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { primary } from '../harness/zones.ts';
-import { type Resource } from '../../src/domain/model/resource.ts';
-import { keyed } from '../../src/domain/model/query.ts';
+import { type Resource } from '../../src/core/resource.ts';
+import { keyed } from '../../src/core/query.ts';
 import { tldNamed } from './samples.ts';
 
 interface Statement {

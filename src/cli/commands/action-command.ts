@@ -1,6 +1,6 @@
 import type { ActionBody } from '../../domain/actions/action.ts';
-import type { Kind } from '../../domain/model/field.ts';
-import type { ResourceType } from '../../domain/model/resource.ts';
+import type { Kind } from '../../core/field.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { argumentsOfBody, optionsOfBody, readBody, type OwnFlags } from '../flags/action-flags.ts';
 import type { CommandDefinition, CommonFlags, Run } from '../flags/command.ts';
 import { referredId } from '../flags/references.ts';

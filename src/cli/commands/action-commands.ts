@@ -7,11 +7,11 @@ import {
 import { SETUP } from '../../domain/actions/name-server-setup.ts';
 import { coverageText, KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { NAME_SERVER_CHECK, REQUESTED, RESUMED } from '../../domain/delivery/responses.ts';
-import { anyText, timestamp } from '../../domain/model/field.ts';
-import { responseObject } from '../../domain/model/object.ts';
+import { anyText, timestamp } from '../../core/field.ts';
+import { responseObject } from '../../core/object.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { timestampOf } from '../../domain/text/timestamps.ts';
+import { timestampOf } from '../../core/text/timestamps.ts';
 import { toggle } from '../flags/flag.ts';
 import { isWhole } from '../flags/flags.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';

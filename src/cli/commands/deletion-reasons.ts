@@ -1,8 +1,8 @@
-import type { ResourceType } from '../../domain/model/resource.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
-import { firstOf } from '../../domain/text/first-of.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import { nameFormOf } from '../flags/names.ts';
 import { call, ifReadable, type Connection } from '../service/client.ts';
 import { findPath, listItems, withoutSecrets } from '../service/resource-requests.ts';

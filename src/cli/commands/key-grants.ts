@@ -1,8 +1,8 @@
 import { KEY_GRANTS, OPENING_KEYS, type Grant } from '../../domain/resources/grants.ts';
-import type { ResourceType } from '../../domain/model/resource.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
-import { firstOf } from '../../domain/text/first-of.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import { defineCommand } from '../flags/command.ts';
 import { toggle } from '../flags/flag.ts';
 import { isWhole } from '../flags/flags.ts';

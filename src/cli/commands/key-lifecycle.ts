@@ -1,5 +1,5 @@
 import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
-import { shellCommand } from '../../domain/text/shell-word.ts';
+import { shellCommand } from '../../core/text/shell-word.ts';
 import { defineCommand, type CommonFlags, type Run } from '../flags/command.ts';
 import { texts, toggle } from '../flags/flag.ts';
 import { isWhole } from '../flags/flags.ts';

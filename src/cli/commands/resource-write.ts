@@ -1,4 +1,4 @@
-import type { ResourceType } from '../../domain/model/resource.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { defineCommand, type CommonFlags, type Run } from '../flags/command.ts';
 import { optionsOfFlags } from '../flags/flag.ts';
 import { PLACE_FLAGS, readPlace } from '../flags/grant-flags.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { LIMIT_KINDS } from '../../domain/model/caller.ts';
+import { LIMIT_KINDS } from '../../core/caller.ts';
 import { defineCommand } from '../flags/command.ts';
 import { text, toggle } from '../flags/flag.ts';
 import { connect } from '../flags/flags.ts';

@@ -1,6 +1,6 @@
 import { STATUS_RESPONSE, type Status } from '../../domain/actions/status.ts';
-import { MAX_LIMIT } from '../../domain/model/settings.ts';
-import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
+import { millisecondsOf } from '../../core/text/timestamps.ts';
 import { defineCommand } from '../flags/command.ts';
 import { configFile } from '../flags/flag.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { isAbsoluteName } from '../../domain/text/dns-name.ts';
+import { isAbsoluteName } from '../../core/text/dns-name.ts';
 import type { NameServer } from '../../net/dns.ts';
 import { absoluteAsciiName } from './names.ts';
 

@@ -1,7 +1,7 @@
-import type { ResourceType } from '../../domain/model/resource.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { tld } from '../../domain/resources/tld.ts';
 import { zone } from '../../domain/resources/zone.ts';
-import { toAsciiName } from '../../domain/text/dns-name.ts';
+import { toAsciiName } from '../../core/text/dns-name.ts';
 
 /**
  * Returns a domain name, or a pattern, with A-labels: `xn--p1ai` for `рф`. Labels without an ASCII

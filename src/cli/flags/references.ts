@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { Reference, ResourceType } from '../../domain/model/resource.ts';
+import type { Reference, ResourceType } from '../../core/resource.ts';
 import type { Connection } from '../service/client.ts';
 import { findId, readEverywhere } from '../service/resource-requests.ts';
 import { dashed } from './flag.ts';

@@ -1,4 +1,4 @@
-import { shownMembers, type ResourceType } from '../../domain/model/resource.ts';
+import { shownMembers, type ResourceType } from '../../core/resource.ts';
 import type { Format } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { Connection } from '../service/client.ts';

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
-import type { Field, JsonSchema } from '../../domain/model/field.ts';
-import { givenFields, sortFields, type ResourceType } from '../../domain/model/resource.ts';
-import { COMMON_SORT_KEYS } from '../../domain/model/settings.ts';
+import type { Field, JsonSchema } from '../../core/field.ts';
+import { givenFields, sortFields, type ResourceType } from '../../core/resource.ts';
+import { COMMON_SORT_KEYS } from '../../core/settings.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { collect, dashed } from './flag.ts';
 import { nameFormOf } from './names.ts';

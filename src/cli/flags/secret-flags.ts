@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { givenFields, type ResourceType } from '../../domain/model/resource.ts';
+import { givenFields, type ResourceType } from '../../core/resource.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
 import { assertSecrets } from '../service/resource-requests.ts';

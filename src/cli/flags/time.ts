@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../../domain/model/field.ts';
+import { parseTimestamp } from '../../core/field.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3600, m: 60 };

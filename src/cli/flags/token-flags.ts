@@ -1,4 +1,4 @@
-import type { ResourceType } from '../../domain/model/resource.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';

@@ -9,11 +9,11 @@ import {
 } from '../../domain/access/access.ts';
 import { changesOf, grantsFrom, zonesIn, type RightChange } from '../../domain/access/changes.ts';
 import { useFindings, zonesText } from '../../domain/access/warnings.ts';
-import { anyText, array, nullable } from '../../domain/model/field.ts';
-import { responseObject } from '../../domain/model/object.ts';
+import { anyText, array, nullable } from '../../core/field.ts';
+import { responseObject } from '../../core/object.ts';
 import { rightsInZone, type Grants } from '../../domain/resources/grants.ts';
-import { parts } from '../../domain/scheduling/slicer.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { parts } from '../../core/scheduling/slicer.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
 import { call, callFor, type Connection } from '../service/client.ts';

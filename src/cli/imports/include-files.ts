@@ -6,7 +6,7 @@ import type {
   IncludeStatement,
   ReadIncluded,
 } from '../../domain/key-formats/reader.ts';
-import { expandBraces, isPattern } from '../../domain/text/name-patterns.ts';
+import { expandBraces, isPattern } from '../../core/text/name-patterns.ts';
 import { faultOf } from '../../net/faults.ts';
 import { matchingPaths } from '../../net/glob.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';

@@ -1,5 +1,5 @@
-import { anyText, array, type Kind } from '../../domain/model/field.ts';
-import { optional, responseObject } from '../../domain/model/object.ts';
+import { anyText, array, type Kind } from '../../core/field.ts';
+import { optional, responseObject } from '../../core/object.ts';
 import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../domain/access/powerdns.ts';
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';

@@ -1,4 +1,4 @@
-import type { Problem } from '../../domain/model/error-entry.ts';
+import type { Problem } from '../../core/error-entry.ts';
 import { faultOf } from '../../net/faults.ts';
 import { plainLines, plainText } from './plain-text.ts';
 

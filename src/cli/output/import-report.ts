@@ -1,4 +1,4 @@
-import { firstOf } from '../../domain/text/first-of.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { plainCell } from './output.ts';
 import type { Terminal } from './terminal.ts';

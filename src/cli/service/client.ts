@@ -1,4 +1,4 @@
-import { isObject, type Kind } from '../../domain/model/field.ts';
+import { isObject, type Kind } from '../../core/field.ts';
 import { NetError } from '../../net/faults.ts';
 import { parseJson, type HttpRequest, type HttpResponse, type Trust } from '../../net/http.ts';
 import { CommandError, EXIT, type MemberProblem } from '../output/command-error.ts';

@@ -1,8 +1,8 @@
 import { KEY_STATES } from '../../domain/actions/key-states.ts';
-import type { ValueOf } from '../../domain/model/field.ts';
-import { MAX_LIMIT } from '../../domain/model/settings.ts';
-import { parts } from '../../domain/scheduling/slicer.ts';
-import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import type { ValueOf } from '../../core/field.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
+import { parts } from '../../core/scheduling/slicer.ts';
+import { millisecondsOf } from '../../core/text/timestamps.ts';
 import { callFor, type Connection } from './client.ts';
 import type { Item } from './resource-requests.ts';
 

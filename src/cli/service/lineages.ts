@@ -1,8 +1,8 @@
-import { normaliseUuid } from '../../domain/model/field.ts';
+import { normaliseUuid } from '../../core/field.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { shellCommand } from '../../domain/text/shell-word.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { shellCommand } from '../../core/text/shell-word.ts';
 import { CommandError, EXIT, withHint } from '../output/command-error.ts';
 import { callFor, type Connection } from './client.ts';
 import { findId, listItems, withHints, withoutSecrets } from './resource-requests.ts';

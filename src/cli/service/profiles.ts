@@ -1,7 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isObject } from '../../domain/model/field.ts';
-import { shellWord } from '../../domain/text/shell-word.ts';
+import { isObject } from '../../core/field.ts';
+import { shellWord } from '../../core/text/shell-word.ts';
 import { createFolder, readWholeFile } from '../../net/files.ts';
 import { codeOf, faultOf } from '../../net/faults.ts';
 import { parseJson } from '../../net/http.ts';

@@ -1,7 +1,7 @@
-import { isObject, normaliseUuid, type Kind } from '../../domain/model/field.ts';
-import type { ResourceType } from '../../domain/model/resource.ts';
-import { revealRight, secretFields } from '../../domain/model/response.ts';
-import { MAX_LIMIT } from '../../domain/model/settings.ts';
+import { isObject, normaliseUuid, type Kind } from '../../core/field.ts';
+import type { ResourceType } from '../../core/resource.ts';
+import { revealRight, secretFields } from '../../core/response.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 import { call, callFor, OTHER_PROGRAM, orIfRefused, type Connection } from './client.ts';
 import { CommandError, EXIT, withHint } from '../output/command-error.ts';
 

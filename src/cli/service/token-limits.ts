@@ -1,6 +1,6 @@
-import { LIMIT_KINDS } from '../../domain/model/caller.ts';
+import { LIMIT_KINDS } from '../../core/caller.ts';
 import { typeOfLimit } from '../../domain/resources/limits.ts';
-import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
+import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import type { Connection } from './client.ts';
 import { listIn, nameOrId, type Item } from './resource-requests.ts';
 

@@ -1,7 +1,7 @@
-import type { ValueOf } from '../../domain/model/field.ts';
-import { object, optional } from '../../domain/model/object.ts';
+import type { ValueOf } from '../../core/field.ts';
+import { object, optional } from '../../core/object.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
-import { hostName } from '../../domain/resources/shared-fields.ts';
+import { hostName } from '../../core/shared-fields.ts';
 import { ConfigError } from '../config.ts';
 import { readTree } from '../file.ts';
 import { LOCAL, memberProblems } from '../name-server-options.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { zoneText } from '../../domain/text/dns-name.ts';
+import { zoneText } from '../../core/text/dns-name.ts';
 import { nameOf } from '../names.ts';
 import { Button } from '../parts/button.tsx';
 import { Combobox } from '../parts/combobox.tsx';

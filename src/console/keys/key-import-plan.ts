@@ -1,5 +1,5 @@
 import { changesOf, grantsFrom, type RightChange } from '../../domain/access/changes.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import { asRequestError, get, send, type RequestError } from '../requests.ts';
 import type { Key, Pool, Zone } from '../resources.ts';
 import { readAll } from '../rows.ts';

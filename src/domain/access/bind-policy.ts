@@ -1,4 +1,4 @@
-import { nameForm } from '../text/dns-name.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
 import type { AccessList } from './access.ts';
 import { blockOf, textOfStatement, wordsOf, type Statement } from './bind-lists.ts';
 

@@ -1,4 +1,4 @@
-import { nameForm } from '../text/dns-name.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
 import type { Finding, Reference, Role, ZoneAccess } from './access.ts';
 import {
   blockOf,

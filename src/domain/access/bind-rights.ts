@@ -1,7 +1,7 @@
 import { entryOf, placeOf, type Parts, type ReadIncluded } from '../key-formats/reader.ts';
 import { allTokens, controlUses, OF_SESSION, useOf } from '../key-formats/read-bind.ts';
 import type { Right } from '../brands/brand.ts';
-import { nameForm } from '../text/dns-name.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
 import type {
   AccessList,
   DefinedKey,

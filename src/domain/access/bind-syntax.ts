@@ -1,7 +1,7 @@
 import type { Token } from '../key-formats/read-bind.ts';
 import { KeyFileError, type Origin } from '../key-formats/reader.ts';
-import { hasFaultyEscape, nameForm } from '../text/dns-name.ts';
-import { isMisspelt } from '../text/suggestion.ts';
+import { hasFaultyEscape, nameForm } from '../../core/text/dns-name.ts';
+import { isMisspelt } from '../../core/text/suggestion.ts';
 import {
   blockOf,
   missingSemicolon,

@@ -1,6 +1,6 @@
 import { OF_SESSION } from '../key-formats/read-bind.ts';
 import type { ReadIncluded } from '../key-formats/reader.ts';
-import { nameForm } from '../text/dns-name.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
 import type { ServerConfiguration } from './access.ts';
 import { blockOf, named, wordsOf, type Statement } from './bind-lists.ts';
 import { openPolicies, otherZones, referencesIn, undefinedKeys } from './bind-references.ts';

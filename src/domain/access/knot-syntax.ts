@@ -1,7 +1,7 @@
 import type { KnotEntry } from '../key-formats/read-knot.ts';
 import { KeyFileError, type Origin } from '../key-formats/reader.ts';
-import { nameForm } from '../text/dns-name.ts';
-import { isMisspelt } from '../text/suggestion.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
+import { isMisspelt } from '../../core/text/suggestion.ts';
 import { unknownWord } from './unknown-word.ts';
 
 /** The sections of every version since Knot DNS 2.0, besides those of its modules. */

@@ -1,7 +1,7 @@
 import type { Right } from '../brands/brand.ts';
 import { keyEntryOf, knotEntries, NO_ADDRESS, type KnotEntry } from '../key-formats/read-knot.ts';
 import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
-import { nameForm } from '../text/dns-name.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
 import {
   contains,
   type AccessList,

@@ -5,8 +5,8 @@ import {
   type NsdSpan,
 } from '../key-formats/read-nsd.ts';
 import { KeyFileError } from '../key-formats/reader.ts';
-import { nameForm } from '../text/dns-name.ts';
-import { isMisspelt } from '../text/suggestion.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
+import { isMisspelt } from '../../core/text/suggestion.ts';
 import { unknownWord } from './unknown-word.ts';
 
 /** The attributes that decide about rights. No other attribute is similar to one or to a section. */

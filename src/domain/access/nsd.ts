@@ -6,8 +6,8 @@ import {
   type NsdEntry,
 } from '../key-formats/read-nsd.ts';
 import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
-import { nameForm } from '../text/dns-name.ts';
-import { isMisspelt } from '../text/suggestion.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
+import { isMisspelt } from '../../core/text/suggestion.ts';
 import {
   addressOf,
   contains,

@@ -1,5 +1,5 @@
 import type { Right } from '../brands/brand.ts';
-import { nameForm } from '../text/dns-name.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
 import {
   contains,
   type AccessList,

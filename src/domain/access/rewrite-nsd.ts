@@ -7,7 +7,7 @@ import {
 } from '../key-formats/read-nsd.ts';
 import { KeyFileError } from '../key-formats/reader.ts';
 import { quoted } from '../key-formats/writer.ts';
-import { nameForm } from '../text/dns-name.ts';
+import { nameForm } from '../../core/text/dns-name.ts';
 import type { Row } from './access.ts';
 import { keyIndex } from './nsd-syntax.ts';
 import { keyOf, valueOf } from './nsd.ts';

@@ -1,7 +1,7 @@
 import type { Right } from '../brands/brand.ts';
 import { canonicalKey, isSameKey } from '../key-formats/key.ts';
 import type { IncludedFile, ReadIncluded } from '../key-formats/reader.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import {
   FAMILIES,
   permits,

@@ -5,11 +5,11 @@ import type { Encryption } from '../encryption/encryption-status.ts';
 import type { ChangeContext, Dependencies } from '../operations/change.ts';
 import type { Parameter } from '../operations/list-query.ts';
 import type { Recording } from '../operations/recording.ts';
-import { invalidObject, ServiceError, type ErrorCode } from '../model/errors.ts';
-import type { Kind, ValueOf } from '../model/field.ts';
-import type { Resource, ResourceType } from '../model/resource.ts';
-import { shorten } from '../text/token-form.ts';
-import type { Slicer } from '../scheduling/slicer.ts';
+import { invalidObject, ServiceError, type ErrorCode } from '../../core/errors.ts';
+import type { Kind, ValueOf } from '../../core/field.ts';
+import type { Resource, ResourceType } from '../../core/resource.ts';
+import { shorten } from '../../core/text/token-form.ts';
+import type { Slicer } from '../../core/scheduling/slicer.ts';
 
 export interface ActionExample<T = unknown> {
   readonly summary: string;

@@ -1,13 +1,13 @@
 import { ANSWER_EXAMPLE, JOB_EXAMPLE } from '../delivery/agent-examples.ts';
 import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL } from '../delivery/agent-protocol.ts';
-import { CONFIGURED_ID, type Caller } from '../model/caller.ts';
-import { boolean, integer } from '../model/field.ts';
-import { described, responseObject } from '../model/object.ts';
+import { CONFIGURED_ID, type Caller } from '../../core/caller.ts';
+import { boolean, integer } from '../../core/field.ts';
+import { described, responseObject } from '../../core/object.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { getResource } from '../operations/collection.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
-import { hostName } from '../resources/shared-fields.ts';
+import { hostName } from '../../core/shared-fields.ts';
 import { isGenuine, token } from '../resources/token.ts';
 import { defineAction } from './action.ts';
 import { MAX_WAIT_SECONDS } from './delivery-actions.ts';

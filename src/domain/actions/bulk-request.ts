@@ -1,5 +1,5 @@
-import { EXAMPLE_ID } from '../model/error-entry.ts';
-import { boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../model/field.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../../core/field.ts';
 import {
   described,
   list,
@@ -8,7 +8,7 @@ import {
   responseObject,
   unparsedList,
   withDefault,
-} from '../model/object.ts';
+} from '../../core/object.ts';
 import { tld } from '../resources/tld.ts';
 import type { ActionBody, ActionResponse } from './action.ts';
 

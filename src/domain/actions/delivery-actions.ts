@@ -13,10 +13,10 @@ import {
   type ShownDeliveries,
 } from '../delivery/responses.ts';
 import { deliveriesFor, deliveriesOf } from '../delivery/status.ts';
-import type { Caller, Limits } from '../model/caller.ts';
-import { ServiceError } from '../model/errors.ts';
-import { integer } from '../model/field.ts';
-import { described, responseObject } from '../model/object.ts';
+import type { Caller, Limits } from '../../core/caller.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { integer } from '../../core/field.ts';
+import { described, responseObject } from '../../core/object.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
 import { getResource, updateResource } from '../operations/collection.ts';
 import { existing } from '../operations/visibility.ts';
@@ -25,7 +25,7 @@ import { CHECK_RIGHT, RESUME_RIGHT } from '../resources/policy.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import { assertUnknownKeyUnreferenced } from '../rules/reference-rules.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import { defineAction, type ActionDependencies } from './action.ts';
 import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from './delivery-requests.ts';
 

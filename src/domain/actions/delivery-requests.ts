@@ -1,7 +1,7 @@
 import type { ActionBody } from './action.ts';
-import { boolean, nullable, uuid, type ValueOf } from '../model/field.ts';
-import { described, object, withDefault } from '../model/object.ts';
-import { line } from '../resources/shared-fields.ts';
+import { boolean, nullable, uuid, type ValueOf } from '../../core/field.ts';
+import { described, object, withDefault } from '../../core/object.ts';
+import { line } from '../../core/shared-fields.ts';
 
 /** The bodies of the actions on deliveries, from which the flags of their commands follow. */
 

@@ -1,5 +1,5 @@
 import { defineAction, type ActionGroup } from './action.ts';
-import type { AuditEntry } from '../audit/record.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
 import {
   ENCRYPTION_STATUS,
@@ -7,8 +7,8 @@ import {
   type Encryption,
   type EncryptionStatus,
 } from '../encryption/encryption-status.ts';
-import type { ErrorCode } from '../model/errors.ts';
-import { described } from '../model/object.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import { described } from '../../core/object.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
 export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:manage' } as const;

@@ -1,9 +1,9 @@
 import { defineAction } from './action.ts';
 import { existing, requireShown } from '../operations/visibility.ts';
 import { EXPORT_FORMATS, exportKey, readPrimary, SIDES } from '../export-formats/formats.ts';
-import { enumeration } from '../model/field.ts';
-import { readable } from '../model/unreadable.ts';
-import { line } from '../resources/shared-fields.ts';
+import { enumeration } from '../../core/field.ts';
+import { readable } from '../../core/unreadable.ts';
+import { line } from '../../core/shared-fields.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
 const CONSUMERS = Object.entries(EXPORT_FORMATS).map(

@@ -1,5 +1,5 @@
-import { described, object, responseObject } from '../model/object.ts';
-import { ServiceError } from '../model/errors.ts';
+import { described, object, responseObject } from '../../core/object.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { change } from '../operations/change.ts';
 import { existing } from '../operations/visibility.ts';
 import { grantList, GRANTS, grantsIn, type Grant, type Grants } from '../resources/grants.ts';

@@ -1,8 +1,8 @@
 import { defineAction } from './action.ts';
 import { existing, requireShown } from '../operations/visibility.ts';
-import { anyText } from '../model/field.ts';
-import { described, responseObject } from '../model/object.ts';
-import { readable } from '../model/unreadable.ts';
+import { anyText } from '../../core/field.ts';
+import { described, responseObject } from '../../core/object.ts';
+import { readable } from '../../core/unreadable.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
 /** Returns the secret of one key, after the audit trail has a record of it. */

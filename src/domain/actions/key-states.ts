@@ -1,8 +1,8 @@
 import { KEY_DELIVERY_STATES } from '../delivery/responses.ts';
-import { EXAMPLE_ID } from '../model/error-entry.ts';
-import { anyText, enumeration, list, nullable, timestamp, uuid } from '../model/field.ts';
-import { described, list as objects, object, responseObject } from '../model/object.ts';
-import { MAX_LIMIT } from '../model/settings.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { anyText, enumeration, list, nullable, timestamp, uuid } from '../../core/field.ts';
+import { described, list as objects, object, responseObject } from '../../core/object.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 import { describedKeys, FLAWS, keyStates, keysUnused } from '../operations/key-states.ts';
 import { isVisible } from '../operations/visibility.ts';
 import { keyFacts, tsigkey, type KeyFacts } from '../resources/tsigkey.ts';

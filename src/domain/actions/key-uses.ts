@@ -1,5 +1,5 @@
 import { KEY_USES, USES_EXAMPLE, usesOf } from '../delivery/key-uses.ts';
-import { described } from '../model/object.ts';
+import { described } from '../../core/object.ts';
 import { existing } from '../operations/visibility.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';

@@ -1,8 +1,8 @@
 import { RIGHTS, type Right } from '../brands/brand.ts';
-import type { Caller } from '../model/caller.ts';
-import { EXAMPLE_ID } from '../model/error-entry.ts';
-import type { Reader } from '../model/ports.ts';
-import type { AnyOf, FieldCondition } from '../model/query.ts';
+import type { Caller } from '../../core/caller.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import type { Reader } from '../../core/ports.ts';
+import type { AnyOf, FieldCondition } from '../../core/query.ts';
 import { getResource } from '../operations/collection.ts';
 import { listConditions } from '../operations/visibility.ts';
 import { OPENING_KEYS, rightsInText, SHOWN_KEYS } from '../resources/grants.ts';

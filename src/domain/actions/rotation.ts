@@ -1,5 +1,5 @@
-import { boolean, enumeration, integer, list, nullable, timestamp } from '../model/field.ts';
-import { described, object, optional, withDefault } from '../model/object.ts';
+import { boolean, enumeration, integer, list, nullable, timestamp } from '../../core/field.ts';
+import { described, object, optional, withDefault } from '../../core/object.ts';
 import {
   ABORT_RIGHT,
   CONFIRM_RIGHT,
@@ -8,7 +8,7 @@ import {
   ROTATE_RIGHT,
 } from '../resources/limits.ts';
 import { CONSUMERS, RETIREMENTS } from '../resources/lineage.ts';
-import { line } from '../resources/shared-fields.ts';
+import { line } from '../../core/shared-fields.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { describedState, describeKey } from '../rotation/describe.ts';
 import { rotateKey } from '../rotation/rotate.ts';

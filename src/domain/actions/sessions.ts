@@ -1,13 +1,13 @@
-import { EXAMPLE_ID } from '../model/error-entry.ts';
-import { ServiceError } from '../model/errors.ts';
-import { anyText, boolean, enumeration, nullable, timestamp, uuid } from '../model/field.ts';
-import { described, optional, responseObject, sequence } from '../model/object.ts';
-import { MAX_LIMIT } from '../model/settings.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { anyText, boolean, enumeration, nullable, timestamp, uuid } from '../../core/field.ts';
+import { described, optional, responseObject, sequence } from '../../core/object.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 import { endSession, isOwnSession } from '../operations/sessions.ts';
 import { may, requireRight } from '../resources/policy.ts';
 import { session, SESSION_KINDS, type Session } from '../resources/session.ts';
 import { token } from '../resources/token.ts';
-import { earlier } from '../text/timestamps.ts';
+import { earlier } from '../../core/text/timestamps.ts';
 import { defineAction, type ActionGroup, type ActionRequest } from './action.ts';
 
 const GROUP: ActionGroup = {

@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../audit/trail.ts';
 import { withStatus } from '../delivery/status.ts';
-import { allPages } from '../model/pages.ts';
-import type { Caller } from '../model/caller.ts';
+import { allPages } from '../../core/pages.ts';
+import type { Caller } from '../../core/caller.ts';
 import {
   anyText,
   array,
@@ -13,11 +13,11 @@ import {
   uuid,
   type Field,
   type ValueOf,
-} from '../model/field.ts';
-import { described, list, responseObject } from '../model/object.ts';
-import type { KeyNeed } from '../model/ports.ts';
-import type { ResourceType } from '../model/resource.ts';
-import { MAX_LIMIT } from '../model/settings.ts';
+} from '../../core/field.ts';
+import { described, list, responseObject } from '../../core/object.ts';
+import type { KeyNeed } from '../../core/ports.ts';
+import type { ResourceType } from '../../core/resource.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 import { HIDDEN } from '../operations/live-status.ts';
 import { listConditions } from '../operations/visibility.ts';
 import { nameServer } from '../resources/name-server.ts';
@@ -28,8 +28,8 @@ import { token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import { countAdministrators } from '../rules/token-rules.ts';
-import { DAY_MS, earlier, millisecondsOf, timestampOf } from '../text/timestamps.ts';
-import { shellCommand } from '../text/shell-word.ts';
+import { DAY_MS, earlier, millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
+import { shellCommand } from '../../core/text/shell-word.ts';
 import { defineAction, type ActionRequest } from './action.ts';
 import { ENCRYPTION_RIGHTS } from './encryption-actions.ts';
 

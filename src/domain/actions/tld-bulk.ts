@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidObject, ServiceError, type Problem } from '../model/errors.ts';
-import { isObject } from '../model/field.ts';
-import { allPages } from '../model/pages.ts';
-import type { Reader } from '../model/ports.ts';
-import { uniqueFormOf } from '../model/query.ts';
-import { uniqueOf, type Change, type DraftFields } from '../model/resource.ts';
-import type { Settings } from '../model/settings.ts';
+import { invalidObject, ServiceError, type Problem } from '../../core/errors.ts';
+import { isObject } from '../../core/field.ts';
+import { allPages } from '../../core/pages.ts';
+import type { Reader } from '../../core/ports.ts';
+import { uniqueFormOf } from '../../core/query.ts';
+import { uniqueOf, type Change, type DraftFields } from '../../core/resource.ts';
+import type { Settings } from '../../core/settings.ts';
 import { readCreation } from '../operations/body.ts';
 import { change, type ChangeContext, type Dependencies } from '../operations/change.ts';
 import { requireRight } from '../resources/policy.ts';
 import { tld, type Tld } from '../resources/tld.ts';
-import { eachInSlices, nextIfOver, type Slicer } from '../scheduling/slicer.ts';
-import { firstOf } from '../text/first-of.ts';
+import { eachInSlices, nextIfOver, type Slicer } from '../../core/scheduling/slicer.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import { defineAction } from './action.ts';
 import {
   BULK_BODY,

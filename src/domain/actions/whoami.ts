@@ -1,8 +1,8 @@
 import { defineAction } from './action.ts';
-import type { Caller } from '../model/caller.ts';
-import { EXAMPLE_ID } from '../model/error-entry.ts';
-import { anyText, array, nullable, timestamp, type ValueOf } from '../model/field.ts';
-import { described, responseObject, sequence } from '../model/object.ts';
+import type { Caller } from '../../core/caller.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { anyText, array, nullable, timestamp, type ValueOf } from '../../core/field.ts';
+import { described, responseObject, sequence } from '../../core/object.ts';
 import { DEFAULT_POLICY, may, type Policy } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
 

@@ -1,11 +1,11 @@
 import { defineAction, type ActionBody } from './action.ts';
-import { comparisonForm, withoutFinalDot } from '../text/dns-name.ts';
-import { ERRORS } from '../model/errors.ts';
-import { anyText, array, boolean, enumeration, nullable, type ValueOf } from '../model/field.ts';
-import { described, list, object, responseObject } from '../model/object.ts';
-import type { Reader } from '../model/ports.ts';
-import type { Settings, TldRule } from '../model/settings.ts';
-import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
+import { comparisonForm, withoutFinalDot } from '../../core/text/dns-name.ts';
+import { ERRORS } from '../../core/errors.ts';
+import { anyText, array, boolean, enumeration, nullable, type ValueOf } from '../../core/field.ts';
+import { described, list, object, responseObject } from '../../core/object.ts';
+import type { Reader } from '../../core/ports.ts';
+import type { Settings, TldRule } from '../../core/settings.ts';
+import { eachInSlices, type Slicer } from '../../core/scheduling/slicer.ts';
 import { tld } from '../resources/tld.ts';
 import { findTldEntries, findZoneNameRefusal, type TldEntries } from '../resources/tld-rule.ts';
 import { zoneNameProblem } from '../resources/zone-fields.ts';

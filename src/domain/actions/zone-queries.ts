@@ -1,11 +1,11 @@
 import { defineAction } from './action.ts';
 import { getResource } from '../operations/collection.ts';
-import { integer, nullable, text } from '../model/field.ts';
-import { described, responseObject, sequence } from '../model/object.ts';
-import { MAX_LIMIT } from '../model/settings.ts';
+import { integer, nullable, text } from '../../core/field.ts';
+import { described, responseObject, sequence } from '../../core/object.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 import { pool } from '../resources/pool.ts';
 import { zone } from '../resources/zone.ts';
-import { MAX_NAME_LENGTH } from '../text/dns-name.ts';
+import { MAX_NAME_LENGTH } from '../../core/text/dns-name.ts';
 
 const NAME_SERVERS = responseObject({
   nameservers: described(

@@ -1,5 +1,5 @@
-import type { Affected } from '../model/ports.ts';
-import type { Operation, Resource, ResourceType } from '../model/resource.ts';
+import type { Affected } from '../../core/ports.ts';
+import type { Operation, Resource, ResourceType } from '../../core/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';

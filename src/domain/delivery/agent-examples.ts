@@ -1,4 +1,4 @@
-import { EXAMPLE_ID } from '../model/error-entry.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
 import { AGENT_FORMAT, type Answer, type Job } from './agent-protocol.ts';
 
 export const JOB_EXAMPLE: Job = {

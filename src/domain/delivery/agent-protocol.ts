@@ -10,12 +10,12 @@ import {
   uuid,
   type Kind,
   type ValueOf,
-} from '../model/field.ts';
-import { described, object, optional, responseObject, withDefault } from '../model/object.ts';
+} from '../../core/field.ts';
+import { described, object, optional, responseObject, withDefault } from '../../core/object.ts';
 import { RIGHTS } from '../brands/brand.ts';
 import { OPERATIONS, OUTCOMES } from '../brands/key-log.ts';
 import { EVIDENCE, KEY_REFERENCE } from '../resources/name-server-status.ts';
-import { hostName, word } from '../resources/shared-fields.ts';
+import { hostName, word } from '../../core/shared-fields.ts';
 
 /**
  * The version of the format of jobs and answers. An agent refuses any other format. Within a format,

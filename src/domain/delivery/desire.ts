@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { isUnreadable } from '../model/unreadable.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { isUnreadable } from '../../core/unreadable.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import { rightsInText } from '../resources/grants.ts';
 import type { NameServer } from '../resources/name-server.ts';
-import { nextIfOver, type Slicer } from '../scheduling/slicer.ts';
+import { nextIfOver, type Slicer } from '../../core/scheduling/slicer.ts';
 import {
   byName,
   keyProblem,

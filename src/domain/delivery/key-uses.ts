@@ -1,6 +1,6 @@
 import { findBrand } from '../brands/brands.ts';
 import { OPERATIONS, OUTCOMES, type Operation } from '../brands/key-log.ts';
-import { EXAMPLE_ID } from '../model/error-entry.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
 import {
   anyText,
   enumeration,
@@ -8,10 +8,10 @@ import {
   nullable,
   timestamp,
   type ValueOf,
-} from '../model/field.ts';
-import { described, list, responseObject } from '../model/object.ts';
+} from '../../core/field.ts';
+import { described, list, responseObject } from '../../core/object.ts';
 import type { NameServer } from '../resources/name-server.ts';
-import { earlier } from '../text/timestamps.ts';
+import { earlier } from '../../core/text/timestamps.ts';
 import type { KeyOnServer, KeyUses } from './delivery-ports.ts';
 
 export const KEY_USES = responseObject({

@@ -6,8 +6,8 @@ import {
   nullable,
   timestamp,
   type ValueOf,
-} from '../model/field.ts';
-import { described, list, responseObject } from '../model/object.ts';
+} from '../../core/field.ts';
+import { described, list, responseObject } from '../../core/object.ts';
 
 /** The states of a key on one name server, from the best to the worst. */
 export const DELIVERY_STATES = [

@@ -1,7 +1,7 @@
 import { ALGORITHM_NAMES, isAlgorithm } from '../dns/algorithms.ts';
-import type { Problem } from '../model/errors.ts';
+import type { Problem } from '../../core/errors.ts';
 import type { Key } from '../model/tsig-key.ts';
-import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
+import { comparisonForm, fitsInMessage, withoutFinalDot } from '../../core/text/dns-name.ts';
 
 export type { Key } from '../model/tsig-key.ts';
 

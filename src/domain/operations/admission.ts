@@ -1,6 +1,6 @@
-import type { Caller } from '../model/caller.ts';
-import { MAX_NAMED, ServiceError } from '../model/errors.ts';
-import type { Reader } from '../model/ports.ts';
+import type { Caller } from '../../core/caller.ts';
+import { MAX_NAMED, ServiceError } from '../../core/errors.ts';
+import type { Reader } from '../../core/ports.ts';
 import type {
   Admission,
   Admitted,
@@ -8,8 +8,8 @@ import type {
   Fields,
   ResourceOf,
   ResourceType,
-} from '../model/resource.ts';
-import type { Settings } from '../model/settings.ts';
+} from '../../core/resource.ts';
+import type { Settings } from '../../core/settings.ts';
 import { isWithinLimits } from '../resources/limits.ts';
 import { may, requireRight, rolesOf, type Policy } from '../resources/policy.ts';
 import { zone } from '../resources/zone.ts';

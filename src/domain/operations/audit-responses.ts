@@ -1,5 +1,5 @@
 import { TRAIL_EVENT_NAMES, type AuditBatch } from '../audit/chain.ts';
-import { ACTOR_KINDS, OUTCOMES, type AuditRecord } from '../audit/record.ts';
+import { ACTOR_KINDS, OUTCOMES, type AuditRecord } from '../../core/audit-record.ts';
 import type { TrailVerification } from '../audit/trail.ts';
 import {
   anyText,
@@ -9,8 +9,8 @@ import {
   nullable,
   timestamp,
   type Kind,
-} from '../model/field.ts';
-import { described, list, optional, responseObject, sequence } from '../model/object.ts';
+} from '../../core/field.ts';
+import { described, list, optional, responseObject, sequence } from '../../core/object.ts';
 
 const anyObject: Kind<Readonly<Record<string, unknown>>> = {
   schema: { type: 'object' },

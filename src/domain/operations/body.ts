@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidObject, ServiceError, type Problem } from '../model/errors.ts';
-import { isObject, normaliseUuid } from '../model/field.ts';
+import { invalidObject, ServiceError, type Problem } from '../../core/errors.ts';
+import { isObject, normaliseUuid } from '../../core/field.ts';
 import {
   givenFields,
   isReadOnly,
@@ -11,10 +11,10 @@ import {
   type ResourceOf,
   type ResourceType,
   type Resource,
-} from '../model/resource.ts';
-import type { Settings } from '../model/settings.ts';
+} from '../../core/resource.ts';
+import type { Settings } from '../../core/settings.ts';
 import type { FoundReferences } from './references.ts';
-import { shorten } from '../text/token-form.ts';
+import { shorten } from '../../core/text/token-form.ts';
 
 /** Returns the fields in their stored form, with defaults. Throws `invalid_object`. */
 export function readCreation<F extends Fields>(

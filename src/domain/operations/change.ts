@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isEmpty, noneAffected, noteAffected } from '../delivery/affected.ts';
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
-import type { AuditEntry } from '../audit/record.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
 import type { Recording } from './recording.ts';
 import type { Grants } from '../resources/grants.ts';
 import { GRANT_RIGHT } from '../resources/limits.ts';
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
-import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
+import type { Affected, Clock, Reader, Store, Writer } from '../../core/ports.ts';
 import type {
   Admitted,
   Change,
@@ -16,7 +16,7 @@ import type {
   Resource,
   ResourceOf,
   ResourceType,
-} from '../model/resource.ts';
+} from '../../core/resource.ts';
 import { admitChange, assertWithinLimits, type AdmissionDependencies } from './admission.ts';
 import {
   auditEntry,
@@ -30,8 +30,8 @@ import { retiredKey, type RetiredKey } from '../resources/lineage.ts';
 import { admitGrants, grantsOfKey } from '../rules/grant-rules.ts';
 import { leaveLineage } from '../rules/lineage-rules.ts';
 import { rulesOf } from '../rules/rules.ts';
-import type { Slicer } from '../scheduling/slicer.ts';
-import { keyed, type Keyed } from '../model/query.ts';
+import type { Slicer } from '../../core/scheduling/slicer.ts';
+import { keyed, type Keyed } from '../../core/query.ts';
 
 export interface Dependencies extends AdmissionDependencies {
   readonly store: Store;

@@ -1,22 +1,22 @@
 import { readChanges, readCreation } from './body.ts';
-import type { Caller } from '../model/caller.ts';
+import type { Caller } from '../../core/caller.ts';
 import { admitChange } from './admission.ts';
 import { change, type ChangeContext, type Dependencies } from './change.ts';
-import { MAX_NAMED, ServiceError } from '../model/errors.ts';
-import { normaliseUuid } from '../model/field.ts';
+import { MAX_NAMED, ServiceError } from '../../core/errors.ts';
+import { normaliseUuid } from '../../core/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
 import { isLive, showLive } from './live-status.ts';
 import { may, requireRight, type Policy } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
-import type { Page, Reader, Store } from '../model/ports.ts';
-import { type PageQuery, type ComputedCondition, keyed, uniqueFormOf } from '../model/query.ts';
+import type { Page, Reader, Store } from '../../core/ports.ts';
+import { type PageQuery, type ComputedCondition, keyed, uniqueFormOf } from '../../core/query.ts';
 import {
   newMembers,
   revisionOf,
   type Given,
   type Resource,
   type ResourceType,
-} from '../model/resource.ts';
+} from '../../core/resource.ts';
 import {
   findReferences,
   readReferenceFilters,
@@ -24,7 +24,7 @@ import {
   type ReferenceDependencies,
 } from './references.ts';
 import { existing, isVisible, listConditions } from './visibility.ts';
-import { looksLikeToken } from '../text/token-form.ts';
+import { looksLikeToken } from '../../core/text/token-form.ts';
 
 /** What happens with a new resource before the commit. If a function throws, nothing is stored. */
 export interface BeforeCommit {

@@ -1,14 +1,14 @@
-import { ServiceError } from '../model/errors.ts';
-import { isStorableText, normaliseUuid, parseTimestamp } from '../model/field.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { isStorableText, normaliseUuid, parseTimestamp } from '../../core/field.ts';
 import {
   type Condition,
   type ListQuery,
   type ComputedCondition,
   type TimeFilter,
   uniqueFormOfText,
-} from '../model/query.ts';
-import { sortFields, uniqueOf, type ResourceType } from '../model/resource.ts';
-import { MAX_LIMIT } from '../model/settings.ts';
+} from '../../core/query.ts';
+import { sortFields, uniqueOf, type ResourceType } from '../../core/resource.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 
 /** One parameter of a query string, decoded, in the order received. */
 export type Parameter = readonly [name: string, value: string];

@@ -1,7 +1,7 @@
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import { withStatus } from '../delivery/status.ts';
-import type { Caller } from '../model/caller.ts';
-import type { Resource, ResourceType } from '../model/resource.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { Resource, ResourceType } from '../../core/resource.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 
 export function isLive({ collection }: ResourceType): boolean {

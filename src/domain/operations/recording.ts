@@ -1,9 +1,9 @@
-import type { AuditEntry, AuditOutcome, SecretReads } from '../audit/record.ts';
+import type { AuditEntry, AuditOutcome, SecretReads } from '../../core/audit-record.ts';
 import type { Tally } from '../audit/tally.ts';
-import type { Caller } from '../model/caller.ts';
-import type { ErrorCode } from '../model/errors.ts';
-import type { Clock } from '../model/ports.ts';
-import type { ResourceType } from '../model/resource.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { auditEntry, type AuditOrigin } from './audit-entry.ts';
 
 export interface SecretRead {

@@ -1,9 +1,9 @@
-import type { Caller } from '../model/caller.ts';
-import { ServiceError, type Problem } from '../model/errors.ts';
-import { isObject, isStorableText } from '../model/field.ts';
-import type { Reader } from '../model/ports.ts';
-import { type Condition, uniqueFormOfText } from '../model/query.ts';
-import { uniqueOf, type Reference, type Resource, type ResourceType } from '../model/resource.ts';
+import type { Caller } from '../../core/caller.ts';
+import { ServiceError, type Problem } from '../../core/errors.ts';
+import { isObject, isStorableText } from '../../core/field.ts';
+import type { Reader } from '../../core/ports.ts';
+import { type Condition, uniqueFormOfText } from '../../core/query.ts';
+import { uniqueOf, type Reference, type Resource, type ResourceType } from '../../core/resource.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Parameter } from './list-query.ts';
 

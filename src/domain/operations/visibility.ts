@@ -1,9 +1,9 @@
-import type { Caller } from '../model/caller.ts';
-import { ServiceError } from '../model/errors.ts';
-import type { Clock, Reader } from '../model/ports.ts';
-import type { Condition } from '../model/query.ts';
-import type { Fields, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
-import type { Settings } from '../model/settings.ts';
+import type { Caller } from '../../core/caller.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Clock, Reader } from '../../core/ports.ts';
+import type { Condition } from '../../core/query.ts';
+import type { Fields, Resource, ResourceOf, ResourceType } from '../../core/resource.ts';
+import type { Settings } from '../../core/settings.ts';
 import { isWithinLimits, limitCondition } from '../resources/limits.ts';
 import { requireReveal, type Policy } from '../resources/policy.ts';
 import { requireRecentSignIn } from '../resources/session.ts';

@@ -1,12 +1,12 @@
-import { timestamp, type Field, type FieldReference, type JsonSchema } from '../model/field.ts';
+import { timestamp, type Field, type FieldReference, type JsonSchema } from '../../core/field.ts';
 import {
   shownFields,
   sortFields,
   uniqueOf,
   type Operation,
   type ResourceType,
-} from '../model/resource.ts';
-import { capitalised } from '../text/capitalised.ts';
+} from '../../core/resource.ts';
+import { capitalised } from '../../core/text/capitalised.ts';
 import { RESOURCE_TYPES } from './resources.ts';
 
 type FieldKind =

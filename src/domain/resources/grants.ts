@@ -8,8 +8,8 @@ import {
   nullable,
   uuid,
   type Kind,
-} from '../model/field.ts';
-import { described, list as objects, object, responseObject } from '../model/object.ts';
+} from '../../core/field.ts';
+import { described, list as objects, object, responseObject } from '../../core/object.ts';
 
 /** Rights of a key, in these zones or in all zones of its scope. */
 export interface Grant {

@@ -1,6 +1,6 @@
-import { LIMIT_KINDS, type LimitKind, type Limits } from '../model/caller.ts';
-import type { AnyOf, FieldCondition, Membership } from '../model/query.ts';
-import type { IndexReader, Resource, ResourceType } from '../model/resource.ts';
+import { LIMIT_KINDS, type LimitKind, type Limits } from '../../core/caller.ts';
+import type { AnyOf, FieldCondition, Membership } from '../../core/query.ts';
+import type { IndexReader, Resource, ResourceType } from '../../core/resource.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import { tsigkey } from './tsigkey.ts';

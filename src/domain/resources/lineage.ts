@@ -11,12 +11,12 @@ import {
   uuid,
   type Kind,
   type ValueOf,
-} from '../model/field.ts';
-import { described, object, withDefault } from '../model/object.ts';
-import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+} from '../../core/field.ts';
+import { described, object, withDefault } from '../../core/object.ts';
+import { defineFields, defineResource, type ResourceOf } from '../../core/resource.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import { GRANTS } from './grants.ts';
-import { hiddenField, keyVersion, line } from './shared-fields.ts';
+import { hiddenField, keyVersion, line } from '../../core/shared-fields.ts';
 
 /**
  * What the service stores about keys that replace each other. These types have no routes: callers

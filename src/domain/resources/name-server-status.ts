@@ -9,10 +9,10 @@ import {
   text,
   timestamp,
   type ValueOf,
-} from '../model/field.ts';
-import { described, responseObject } from '../model/object.ts';
-import { defineFields } from '../model/resource.ts';
-import { serviceField, serviceTime } from './shared-fields.ts';
+} from '../../core/field.ts';
+import { described, responseObject } from '../../core/object.ts';
+import { defineFields } from '../../core/resource.ts';
+import { serviceField, serviceTime } from '../../core/shared-fields.ts';
 
 export const SERVER_STATES = [
   'live',

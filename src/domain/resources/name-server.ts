@@ -1,12 +1,12 @@
 import { BRAND_NAMES, BRANDS } from '../brands/brands.ts';
 import { RIGHTS, rightsOf, type Brand } from '../brands/brand.ts';
-import { boolean, enumeration, list, text, uuid } from '../model/field.ts';
-import { defineFields, defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
-import { dnsAddressProblem } from '../text/dns-address.ts';
-import { isAbsoluteName } from '../text/dns-name.ts';
+import { boolean, enumeration, list, text, uuid } from '../../core/field.ts';
+import { defineFields, defineResource, OPERATIONS, type ResourceOf } from '../../core/resource.ts';
+import { dnsAddressProblem } from '../../core/text/dns-address.ts';
+import { isAbsoluteName } from '../../core/text/dns-name.ts';
 import { statusFields } from './name-server-status.ts';
 import { DEFAULT_POOL_ID, pool } from './pool.ts';
-import { hostName, note, optionalField } from './shared-fields.ts';
+import { hostName, note, optionalField } from '../../core/shared-fields.ts';
 
 /** Why some programs do not support a right. */
 const REASONS = Object.values(BRANDS).flatMap(({ supports }: Brand) =>

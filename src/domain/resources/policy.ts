@@ -1,7 +1,7 @@
-import { ADMIN, type Caller } from '../model/caller.ts';
-import { ServiceError } from '../model/errors.ts';
-import type { ResourceType } from '../model/resource.ts';
-import { revealRight } from '../model/response.ts';
+import { ADMIN, type Caller } from '../../core/caller.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { ResourceType } from '../../core/resource.ts';
+import { revealRight } from '../../core/response.ts';
 import { AGENT_RIGHTS, GRANT_RIGHT, keepsRight, kindsWith, ROTATION_RIGHTS } from './limits.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';

@@ -1,9 +1,9 @@
-import { isProjectId } from '../model/caller.ts';
-import { isRelativeName, withoutFinalDot } from '../text/dns-name.ts';
-import { integer, list, map, nullable, text } from '../model/field.ts';
-import { object } from '../model/object.ts';
-import { defineResource, OPERATIONS } from '../model/resource.ts';
-import { line, note } from './shared-fields.ts';
+import { isProjectId } from '../../core/caller.ts';
+import { isRelativeName, withoutFinalDot } from '../../core/text/dns-name.ts';
+import { integer, list, map, nullable, text } from '../../core/field.ts';
+import { object } from '../../core/object.ts';
+import { defineResource, OPERATIONS } from '../../core/resource.ts';
+import { line, note } from '../../core/shared-fields.ts';
 
 /** The id of the pool that always exists. Zones use this pool unless the request names another. */
 export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';

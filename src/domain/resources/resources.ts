@@ -2,7 +2,7 @@ import { lifecycle, lineage, retiredKey } from './lineage.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import { session } from './session.ts';
-import type { ResourceType } from '../model/resource.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { tld } from './tld.ts';
 import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';

@@ -1,10 +1,10 @@
-import type { Caller } from '../model/caller.ts';
-import { ServiceError } from '../model/errors.ts';
-import { anyText, enumeration, nullable, text, timestamp } from '../model/field.ts';
-import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
-import type { Settings } from '../model/settings.ts';
-import { millisecondsOf } from '../text/timestamps.ts';
-import { hiddenField } from './shared-fields.ts';
+import type { Caller } from '../../core/caller.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { anyText, enumeration, nullable, text, timestamp } from '../../core/field.ts';
+import { defineFields, defineResource, type ResourceOf } from '../../core/resource.ts';
+import type { Settings } from '../../core/settings.ts';
+import { millisecondsOf } from '../../core/text/timestamps.ts';
+import { hiddenField } from '../../core/shared-fields.ts';
 
 /** A session of the web console, or a code that starts one. */
 const SESSION_PURPOSES = ['session', 'code'] as const;

@@ -1,7 +1,7 @@
-import { comparisonForm, lastLabel, suffixes } from '../text/dns-name.ts';
-import type { ZoneNameRefusal } from '../model/errors.ts';
-import type { IndexReader } from '../model/resource.ts';
-import type { Settings, TldRule } from '../model/settings.ts';
+import { comparisonForm, lastLabel, suffixes } from '../../core/text/dns-name.ts';
+import type { ZoneNameRefusal } from '../../core/errors.ts';
+import type { IndexReader } from '../../core/resource.ts';
+import type { Settings, TldRule } from '../../core/settings.ts';
 import { tld } from './tld.ts';
 
 export interface TldEntries {

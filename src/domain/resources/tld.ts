@@ -1,7 +1,7 @@
-import { isRelativeName, MAX_NAME_LENGTH, toAsciiName } from '../text/dns-name.ts';
-import { text } from '../model/field.ts';
-import { defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
-import { note } from './shared-fields.ts';
+import { isRelativeName, MAX_NAME_LENGTH, toAsciiName } from '../../core/text/dns-name.ts';
+import { text } from '../../core/field.ts';
+import { defineResource, OPERATIONS, type ResourceOf } from '../../core/resource.ts';
+import { note } from '../../core/shared-fields.ts';
 
 function nameProblem(name: string): string | undefined {
   if (isRelativeName(name)) return undefined;

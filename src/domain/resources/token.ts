@@ -6,10 +6,10 @@ import {
   type Field,
   type Kind,
   type Parsed,
-} from '../model/field.ts';
-import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
-import { readNetwork } from '../text/networks.ts';
-import { withoutTokens } from '../text/token-form.ts';
+} from '../../core/field.ts';
+import { defineFields, defineResource, type ResourceOf } from '../../core/resource.ts';
+import { readNetwork } from '../../core/text/networks.ts';
+import { withoutTokens } from '../../core/text/token-form.ts';
 import {
   limitField,
   line,
@@ -18,7 +18,7 @@ import {
   serviceField,
   serviceTime,
   word,
-} from './shared-fields.ts';
+} from '../../core/shared-fields.ts';
 
 const plainWord = word(/^[A-Za-z0-9_.:-]+$/, 'letters, digits and _ . : -');
 

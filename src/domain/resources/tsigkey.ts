@@ -1,10 +1,10 @@
 import { ALGORITHM_NAMES, ALGORITHMS, weaknessOf, type AlgorithmName } from '../dns/algorithms.ts';
 import { wireProblems } from '../key-formats/key.ts';
-import { comparisonForm } from '../text/dns-name.ts';
-import { boolean, enumeration, integer, nullable, timestamp, uuid } from '../model/field.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { boolean, enumeration, integer, nullable, timestamp, uuid } from '../../core/field.ts';
 import { GRANTS, RIGHTS_TEXTS } from './grants.ts';
 import { byLineage, currentOf, lifecycle, lineage, retiredKey } from './lineage.ts';
-import { keyVersion, line } from './shared-fields.ts';
+import { keyVersion, line } from '../../core/shared-fields.ts';
 import { pool } from './pool.ts';
 import {
   defineFields,
@@ -13,8 +13,8 @@ import {
   type IndexReader,
   type ResourceOf,
   type ResourceType,
-} from '../model/resource.ts';
-import { readable } from '../model/unreadable.ts';
+} from '../../core/resource.ts';
+import { readable } from '../../core/unreadable.ts';
 import { zone } from './zone.ts';
 
 /** Returns a random secret in base64, as long as the hash output of the algorithm. */

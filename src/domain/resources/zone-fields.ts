@@ -6,7 +6,7 @@ import {
   MAX_NAME_LENGTH,
   toAsciiName,
   withoutFinalDot,
-} from '../text/dns-name.ts';
+} from '../../core/text/dns-name.ts';
 import {
   boolean,
   enumeration,
@@ -17,9 +17,9 @@ import {
   text,
   uuid,
   type Kind,
-} from '../model/field.ts';
-import { defineFields, type ResourceOf } from '../model/resource.ts';
-import { note, serviceField, serviceTime } from './shared-fields.ts';
+} from '../../core/field.ts';
+import { defineFields, type ResourceOf } from '../../core/resource.ts';
+import { note, serviceField, serviceTime } from '../../core/shared-fields.ts';
 
 /**
  * The e-mail address that responses show for SECONDARY zones. The SOA record of the primary has the

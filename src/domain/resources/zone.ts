@@ -1,7 +1,7 @@
-import { ADMIN } from '../model/caller.ts';
-import { comparisonForm, treeForm } from '../text/dns-name.ts';
-import type { Problem } from '../model/errors.ts';
-import { defineResource, OPERATIONS, type Given } from '../model/resource.ts';
+import { ADMIN } from '../../core/caller.ts';
+import { comparisonForm, treeForm } from '../../core/text/dns-name.ts';
+import type { Problem } from '../../core/errors.ts';
+import { defineResource, OPERATIONS, type Given } from '../../core/resource.ts';
 import { pool } from './pool.ts';
 import { DELETED, zoneFields, type Zone } from './zone-fields.ts';
 import { areOutsideTlds } from './tld-rule.ts';

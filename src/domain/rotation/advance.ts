@@ -6,7 +6,7 @@ import {
   type Dependencies,
 } from '../operations/change.ts';
 import { SERVICE } from '../operations/audit-entry.ts';
-import { isUnreadable } from '../model/unreadable.ts';
+import { isUnreadable } from '../../core/unreadable.ts';
 import { grantList } from '../resources/grants.ts';
 import {
   lifecycle,
@@ -18,7 +18,7 @@ import {
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../rules/grant-rules.ts';
 import { leave, relink } from '../rules/lineage-rules.ts';
-import { millisecondsOf, timestampOf } from '../text/timestamps.ts';
+import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
 import { daysUntil, expiryOf, firstWarning, nextWarning } from '../rules/expiry.ts';
 import { factsOf, minuteOf, type Rotation } from './facts.ts';
 import { RETIRE_RIGHT } from '../resources/limits.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidObject, ServiceError } from '../model/errors.ts';
+import { invalidObject, ServiceError } from '../../core/errors.ts';
 import { SERVICE } from '../operations/audit-entry.ts';
 import {
   change,

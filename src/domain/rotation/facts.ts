@@ -5,8 +5,8 @@ import type { Lifecycle, Lineage } from '../resources/lineage.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import { ownReferences } from '../rules/reference-rules.ts';
-import { comparisonForm } from '../text/dns-name.ts';
-import { earlier } from '../text/timestamps.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { earlier } from '../../core/text/timestamps.ts';
 import type { RotationFacts } from './step.ts';
 
 /** How long a key counts as in use after its last use, unless the service is told otherwise. */

@@ -1,7 +1,7 @@
-import { ServiceError, invalidObject } from '../model/errors.ts';
-import type { Caller } from '../model/caller.ts';
-import { keyed } from '../model/query.ts';
-import { newMembers } from '../model/resource.ts';
+import { ServiceError, invalidObject } from '../../core/errors.ts';
+import type { Caller } from '../../core/caller.ts';
+import { keyed } from '../../core/query.ts';
+import { newMembers } from '../../core/resource.ts';
 import { readCreation } from '../operations/body.ts';
 import {
   change,
@@ -16,7 +16,7 @@ import { lifecycle, lineage, type Lifecycle, type RETIREMENTS } from '../resourc
 import { generateSecret, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../rules/grant-rules.ts';
 import { NO_ROTATION } from '../rules/lineage-rules.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import { eventOf, settle } from './advance.ts';
 import { WINDOW_MS } from './facts.ts';
 

@@ -1,4 +1,4 @@
-import { EXAMPLE_ID } from '../model/error-entry.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
 import {
   anyText,
   enumeration,
@@ -7,10 +7,10 @@ import {
   timestamp,
   uuid,
   type ValueOf,
-} from '../model/field.ts';
-import { described, list, responseObject } from '../model/object.ts';
-import type { Caller } from '../model/caller.ts';
-import type { Reader } from '../model/ports.ts';
+} from '../../core/field.ts';
+import { described, list, responseObject } from '../../core/object.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { Reader } from '../../core/ports.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { existing, isVisible } from '../operations/visibility.ts';
 import {

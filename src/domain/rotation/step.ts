@@ -1,4 +1,4 @@
-import { earlier, millisecondsOf, timestampOf } from '../text/timestamps.ts';
+import { earlier, millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
 import type { Lifecycle, WaitingReason } from '../resources/lineage.ts';
 
 /** What is known of a rotation outside its row. */

@@ -1,4 +1,4 @@
-import { ServiceError, invalidObject } from '../model/errors.ts';
+import { ServiceError, invalidObject } from '../../core/errors.ts';
 import {
   change,
   type ChangeContext,

@@ -1,6 +1,6 @@
 import type { Lifecycle } from '../resources/lineage.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
-import { DAY_MS, millisecondsOf, timestampOf } from '../text/timestamps.ts';
+import { DAY_MS, millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
 
 /**
  * The days before its expiry at which the service warns of a key that nothing replaces. After the

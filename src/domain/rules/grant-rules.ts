@@ -1,7 +1,7 @@
-import type { Caller } from '../model/caller.ts';
-import { invalidObject, ServiceError, type Problem } from '../model/errors.ts';
-import type { Reader } from '../model/ports.ts';
-import type { Admitted } from '../model/resource.ts';
+import type { Caller } from '../../core/caller.ts';
+import { invalidObject, ServiceError, type Problem } from '../../core/errors.ts';
+import type { Reader } from '../../core/ports.ts';
+import type { Admitted } from '../../core/resource.ts';
 import { describeGrants, grantList, MAX_GRANTED_ZONES, type Grants } from '../resources/grants.ts';
 import { isWithinLimits } from '../resources/limits.ts';
 import { tsigkey, type Target, type Tsigkey } from '../resources/tsigkey.ts';

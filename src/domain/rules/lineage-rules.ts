@@ -1,9 +1,9 @@
-import { ServiceError } from '../model/errors.ts';
-import type { Clock, Reader, Writer } from '../model/ports.ts';
-import type { Change, Fields, ResourceOf, ResourceType } from '../model/resource.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Clock, Reader, Writer } from '../../core/ports.ts';
+import type { Change, Fields, ResourceOf, ResourceType } from '../../core/resource.ts';
 import { lifecycle, lineage, type Lifecycle } from '../resources/lineage.ts';
 import type { tsigkey } from '../resources/tsigkey.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 
 /** The members of a key that nothing replaces. */
 export const NO_ROTATION = {

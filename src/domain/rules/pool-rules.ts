@@ -1,8 +1,8 @@
-import { ServiceError } from '../model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
-import type { Lock, Reader } from '../model/ports.ts';
-import type { Condition } from '../model/query.ts';
-import type { Admission, Admitted, Change } from '../model/resource.ts';
+import type { Lock, Reader } from '../../core/ports.ts';
+import type { Condition } from '../../core/query.ts';
+import type { Admission, Admitted, Change } from '../../core/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { zone } from '../resources/zone.ts';
 

@@ -1,11 +1,11 @@
-import { ServiceError } from '../model/errors.ts';
-import type { Reader, ReferencingServer } from '../model/ports.ts';
-import type { Admission, Change } from '../model/resource.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Reader, ReferencingServer } from '../../core/ports.ts';
+import type { Admission, Change } from '../../core/resource.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 import { tsigkey, type Target, type Tsigkey } from '../resources/tsigkey.ts';
 import type { Zone } from '../resources/zone-fields.ts';
 import { zone } from '../resources/zone.ts';
-import { comparisonForm } from '../text/dns-name.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 
 /**
  * The rules about keys that the configuration of a name server names outside Tsigil's part, as the

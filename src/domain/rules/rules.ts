@@ -1,6 +1,6 @@
-import { ServiceError } from '../model/errors.ts';
-import type { Lock, Reader } from '../model/ports.ts';
-import { uniqueFormOf } from '../model/query.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Lock, Reader } from '../../core/ports.ts';
+import { uniqueFormOf } from '../../core/query.ts';
 import type {
   Admission,
   Admitted,
@@ -8,7 +8,7 @@ import type {
   Fields,
   LockContext,
   ResourceType,
-} from '../model/resource.ts';
+} from '../../core/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 import { tld } from '../resources/tld.ts';

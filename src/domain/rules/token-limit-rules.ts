@@ -1,11 +1,11 @@
-import { LIMIT_KINDS, type Caller, type LimitKind } from '../model/caller.ts';
-import { ServiceError, type Problem } from '../model/errors.ts';
-import type { Reader } from '../model/ports.ts';
-import type { Admission, Draft } from '../model/resource.ts';
+import { LIMIT_KINDS, type Caller, type LimitKind } from '../../core/caller.ts';
+import { ServiceError, type Problem } from '../../core/errors.ts';
+import type { Reader } from '../../core/ports.ts';
+import type { Admission, Draft } from '../../core/resource.ts';
 import { typeOfLimit } from '../resources/limits.ts';
 import { AGENT_ROLE } from '../resources/policy.ts';
 import { token, type Token } from '../resources/token.ts';
-import { isCovered } from '../text/networks.ts';
+import { isCovered } from '../../core/text/networks.ts';
 
 type NewToken = Draft<(typeof token)['fields']>;
 

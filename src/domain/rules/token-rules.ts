@@ -1,13 +1,13 @@
-import { allPages } from '../model/pages.ts';
-import { ADMIN, CONFIGURED_ID, LIMIT_KINDS } from '../model/caller.ts';
-import { ServiceError } from '../model/errors.ts';
-import type { Lock, Reader } from '../model/ports.ts';
-import type { Condition } from '../model/query.ts';
-import type { Admission, Admitted, Change, LockContext } from '../model/resource.ts';
-import { TOKEN_PREFIX } from '../text/token-form.ts';
+import { allPages } from '../../core/pages.ts';
+import { ADMIN, CONFIGURED_ID, LIMIT_KINDS } from '../../core/caller.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Lock, Reader } from '../../core/ports.ts';
+import type { Condition } from '../../core/query.ts';
+import type { Admission, Admitted, Change, LockContext } from '../../core/resource.ts';
+import { TOKEN_PREFIX } from '../../core/text/token-form.ts';
 import { limitsOf, typeOfLimit } from '../resources/limits.ts';
 import { requireRecentSignIn } from '../resources/session.ts';
-import { hashToken } from '../resources/token-hash.ts';
+import { hashToken } from '../../core/token-hash.ts';
 import { isGenuine, token, type Token } from '../resources/token.ts';
 import { assertLimitsAllowed, invalidToken } from './token-limit-rules.ts';
 

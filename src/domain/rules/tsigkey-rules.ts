@@ -1,8 +1,8 @@
 import { publicationOf } from '../access/published-secrets.ts';
-import { ServiceError } from '../model/errors.ts';
-import type { Lock, Reader } from '../model/ports.ts';
-import { readable } from '../model/unreadable.ts';
-import type { Admission, Admitted, Change, ResourceType } from '../model/resource.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Lock, Reader } from '../../core/ports.ts';
+import { readable } from '../../core/unreadable.ts';
+import type { Admission, Admitted, Change, ResourceType } from '../../core/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
 import { givenGrants } from '../resources/grants.ts';

@@ -1,10 +1,16 @@
-import { suffixes, treeForm } from '../text/dns-name.ts';
-import { ServiceError } from '../model/errors.ts';
-import { normaliseUuid } from '../model/field.ts';
+import { suffixes, treeForm } from '../../core/text/dns-name.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { normaliseUuid } from '../../core/field.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
-import type { Lock, Reader } from '../model/ports.ts';
-import { type Condition, uniqueFormOf, type Keyed } from '../model/query.ts';
-import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
+import type { Lock, Reader } from '../../core/ports.ts';
+import { type Condition, uniqueFormOf, type Keyed } from '../../core/query.ts';
+import type {
+  Admission,
+  Admitted,
+  Change,
+  LockContext,
+  ResourceType,
+} from '../../core/resource.ts';
 import { CHOOSE_POOL, DELETED, type Zone, type zoneFields } from '../resources/zone-fields.ts';
 import { coveringNames, findTldEntries, findZoneNameRefusal } from '../resources/tld-rule.ts';
 import { tld } from '../resources/tld.ts';

@@ -1,9 +1,9 @@
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { asError, ServiceError } from '../../domain/model/errors.ts';
-import { createFairQueue, type FairQueue } from '../../domain/scheduling/fair-queue.ts';
-import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
+import { asError, ServiceError } from '../../core/errors.ts';
+import { createFairQueue, type FairQueue } from '../../core/scheduling/fair-queue.ts';
+import { createSlicer, type Slicer } from '../../core/scheduling/slicer.ts';
 import { isConnected } from '../connection/connections.ts';
 import { isShed } from '../connection/pipelining.ts';
 import type { Metrics } from '../metrics/metrics.ts';

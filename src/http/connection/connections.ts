@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Metrics } from '../metrics/metrics.ts';
-import { noteConnection } from '../../domain/scheduling/slicer.ts';
+import { noteConnection } from '../../core/scheduling/slicer.ts';
 import { addressGroup, withoutMapping } from './client-address.ts';
 
 export interface ConnectionLimits {

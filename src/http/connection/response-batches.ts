@@ -1,4 +1,4 @@
-import { asError } from '../../domain/model/errors.ts';
+import { asError } from '../../core/errors.ts';
 
 /** The maximum age of a batch when a further response is added, in milliseconds. */
 const MAX_AGE_MS = 1;

@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
 import { withStatus } from '../../domain/delivery/status.ts';
-import type { Store } from '../../domain/model/ports.ts';
-import { MAX_LIMIT } from '../../domain/model/settings.ts';
+import type { Store } from '../../core/ports.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
-import { cachedFlight } from '../../domain/scheduling/single-flight.ts';
+import { cachedFlight } from '../../core/scheduling/single-flight.ts';
 import {
   COUNTED,
   LIVE,

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../domain/model/field.ts';
+import type { JsonSchema } from '../../core/field.ts';
 
 /** The parts of an OpenAPI 3.1 document (section 4.8 of the specification) that others read. */
 export interface ApiDocument {

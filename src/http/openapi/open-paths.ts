@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../domain/model/errors.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 import type { Paths } from './document.ts';
 import { ERRORS_ANYWHERE, errorResponses, response } from './responses.ts';
 

@@ -1,8 +1,8 @@
 import type { Action, ActionLines } from '../../domain/actions/action.ts';
-import type { ErrorCode } from '../../domain/model/errors.ts';
-import type { Operation, ResourceType } from '../../domain/model/resource.ts';
-import { secretFields } from '../../domain/model/response.ts';
-import { capitalised } from '../../domain/text/capitalised.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import type { Operation, ResourceType } from '../../core/resource.ts';
+import { secretFields } from '../../core/response.ts';
+import { capitalised } from '../../core/text/capitalised.ts';
 import { WARNING_HEADER } from '../request/context.ts';
 import { LINES_TYPE, mediaTypeOf } from '../request/errors.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';

@@ -1,9 +1,9 @@
-import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
-import type { ErrorCode } from '../../domain/model/errors.ts';
-import { boolean, timestamp, uuid, type JsonSchema } from '../../domain/model/field.ts';
-import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
-import { revealRight } from '../../domain/model/response.ts';
-import { MAX_LIMIT } from '../../domain/model/settings.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import { boolean, timestamp, uuid, type JsonSchema } from '../../core/field.ts';
+import { sortFields, type ResourceType } from '../../core/resource.ts';
+import { revealRight } from '../../core/response.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 import { CONTEXT_OPTIONS, FORCE, HIDE_COUNTS, HIDE_SECRETS } from '../request/context.ts';
 import type { OrReference, ParameterObject, Reference } from './document.ts';
 import { referencesOf } from './schemas.ts';

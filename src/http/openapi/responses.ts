@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import { ERRORS, typeOf, type ErrorCode } from '../../domain/model/errors.ts';
-import type { JsonSchema } from '../../domain/model/field.ts';
-import type { ResourceType } from '../../domain/model/resource.ts';
+import { ERRORS, typeOf, type ErrorCode } from '../../core/errors.ts';
+import type { JsonSchema } from '../../core/field.ts';
+import type { ResourceType } from '../../core/resource.ts';
 import { WARNING_HEADER } from '../request/context.ts';
 import type { Content, Examples, Reference, ResponseObject } from './document.ts';
 import { schemaReference } from './schemas.ts';

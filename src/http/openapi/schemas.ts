@@ -1,20 +1,14 @@
-import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
-import {
-  nullable,
-  timestamp,
-  uuid,
-  type Field,
-  type JsonSchema,
-} from '../../domain/model/field.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { nullable, timestamp, uuid, type Field, type JsonSchema } from '../../core/field.ts';
 import {
   givenFields,
   shownFields,
   timestampsOf,
   type Operation,
   type ResourceType,
-} from '../../domain/model/resource.ts';
-import { revealRight, secretFields } from '../../domain/model/response.ts';
-import { MAX_LIMIT } from '../../domain/model/settings.ts';
+} from '../../core/resource.ts';
+import { revealRight, secretFields } from '../../core/response.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
 
 type Described = Pick<Field, 'schema' | 'description' | 'example'>;
 type Schemas = Readonly<Record<string, JsonSchema>>;

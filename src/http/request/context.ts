@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { isProjectId, type Caller } from '../../domain/model/caller.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { isProjectId, type Caller } from '../../core/caller.ts';
+import { ServiceError } from '../../core/errors.ts';
 import {
   ALL_PROJECTS,
   requireAllProjects,
@@ -9,7 +9,7 @@ import {
   type Policy,
 } from '../../domain/resources/policy.ts';
 import type { Parameter } from '../../domain/operations/list-query.ts';
-import { withoutTokens } from '../../domain/text/token-form.ts';
+import { withoutTokens } from '../../core/text/token-form.ts';
 import { readParameters } from './urls.ts';
 
 declare module 'fastify' {

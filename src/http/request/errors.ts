@@ -1,5 +1,5 @@
-import { ERRORS, ServiceError } from '../../domain/model/errors.ts';
-import { isObject } from '../../domain/model/field.ts';
+import { ERRORS, ServiceError } from '../../core/errors.ts';
+import { isObject } from '../../core/field.ts';
 
 export const JSON_TYPE = 'application/json; charset=UTF-8';
 

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../domain/model/caller.ts';
+import type { Caller } from '../../core/caller.ts';
 import type { ActionDependencies } from '../../domain/actions/action.ts';
 import type { ChangeContext } from '../../domain/operations/change.ts';
-import { ServiceError, type ErrorCode } from '../../domain/model/errors.ts';
+import { ServiceError, type ErrorCode } from '../../core/errors.ts';
 import { mayForce, requireRight } from '../../domain/resources/policy.ts';
-import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
+import type { Authenticate, KnownCaller } from '../../core/ports.ts';
 import { addressGroup, clientAddress, isStatedAddress } from '../connection/client-address.ts';
 import { sessionOf } from './cookie.ts';
 import { allowOrigin } from './cors.ts';

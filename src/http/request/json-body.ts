@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../../domain/model/errors.ts';
-import type { Slicer } from '../../domain/scheduling/slicer.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Slicer } from '../../core/scheduling/slicer.ts';
 import { messageOf } from '../../net/faults.ts';
 import { checkShape, LONG_BODY, ORDINARY_BODY } from './json-shape.ts';
 

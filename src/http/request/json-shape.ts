@@ -1,4 +1,4 @@
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 
 export interface ShapeLimits {
   readonly containers: number;

@@ -1,5 +1,5 @@
-import { ServiceError, type About } from '../../domain/model/errors.ts';
-import { hashToken } from '../../domain/resources/token-hash.ts';
+import { ServiceError, type About } from '../../core/errors.ts';
+import { hashToken } from '../../core/token-hash.ts';
 import { addressGroup } from '../connection/client-address.ts';
 
 /** `burst` requests at once, `requestsPerSecond` on average; 0 for no limit. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isObject } from '../../domain/model/field.ts';
+import { isObject } from '../../core/field.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import type { Operation } from '../../domain/model/resource.ts';
+import type { Operation } from '../../core/resource.ts';
 
 /** Returns the text of the response, or `reply` if the handler sends the response itself. */
 export type Handler = (

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Parameter } from '../../domain/operations/list-query.ts';
 
 export interface UrlSettings {

@@ -1,9 +1,9 @@
 import { type AgentRequest, type Job, NO_AGENT } from '../../domain/delivery/agent-protocol.ts';
 import { intendedOf } from '../../domain/delivery/desire.ts';
 import { LeaseLostError, type Claim } from '../../domain/delivery/delivery-ports.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
-import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';
+import { createFairQueue } from '../../core/scheduling/fair-queue.ts';
 import type { RunningAgentDelivery, ServedAgents } from '../reconciler/delivery.ts';
 import { LEASE_MS } from '../reconciler/lease.ts';
 import { preparePass } from '../reconciler/prepare.ts';

@@ -1,6 +1,6 @@
 import { AGENT_FORMAT, JOB, type Answer, type Job } from '../../domain/delivery/agent-protocol.ts';
-import { integer, isObject } from '../../domain/model/field.ts';
-import { responseObject } from '../../domain/model/object.ts';
+import { integer, isObject } from '../../core/field.ts';
+import { responseObject } from '../../core/object.ts';
 import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
 import { NetError } from '../../net/faults.ts';
 import { readWholeFile } from '../../net/files.ts';

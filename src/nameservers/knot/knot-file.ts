@@ -4,7 +4,7 @@ import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { knotEntries, readKnotKeys } from '../../domain/key-formats/read-knot.ts';
 import { quoted } from '../../domain/key-formats/writer.ts';
-import { comparisonForm, nameForm } from '../../domain/text/dns-name.ts';
+import { comparisonForm, nameForm } from '../../core/text/dns-name.ts';
 import { DriverError } from '../driver.ts';
 import { loadedKeys, type FileServer } from '../file-server.ts';
 import { MAX_REASON, outputOf } from '../programs.ts';

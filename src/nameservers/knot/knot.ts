@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { described, object, withDefault } from '../../domain/model/object.ts';
+import { described, object, withDefault } from '../../core/object.ts';
 import { defineDriver, DriverError } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';

@@ -1,6 +1,6 @@
-import { anyText, array, type Kind } from '../../domain/model/field.ts';
-import { responseObject } from '../../domain/model/object.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { anyText, array, type Kind } from '../../core/field.ts';
+import { responseObject } from '../../core/object.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import { parseJson } from '../../net/http.ts';
 import { digestOf } from '../digest.ts';
 import { DriverError } from '../driver.ts';

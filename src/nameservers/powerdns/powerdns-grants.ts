@@ -1,4 +1,4 @@
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 
 /** The keys that a zone of PowerDNS accepts, and the networks that may update it. */

@@ -4,7 +4,7 @@ import {
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
 import { isSameMaterial, type KeyMaterial } from '../../domain/key-formats/key.ts';
-import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
+import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 import { readGrants, type Grants } from './powerdns-grants.ts';
 import { isDisabledKey, isStamp } from './powerdns-keys.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { anyText } from '../../domain/model/field.ts';
-import { responseObject } from '../../domain/model/object.ts';
+import { anyText } from '../../core/field.ts';
+import { responseObject } from '../../core/object.ts';
 import { signalWithin } from '../../net/deadline.ts';
 import { describeFault } from '../../net/faults.ts';
 import { createHttpClient, parseJson, type HttpClient, type HttpResponse } from '../../net/http.ts';

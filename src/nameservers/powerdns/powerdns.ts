@@ -1,9 +1,9 @@
 import { powerdns as brand } from '../../domain/brands/powerdns.ts';
 import { isSameSet, type DesiredState } from '../../domain/delivery/desired-state.ts';
 import type { KeyMaterial } from '../../domain/key-formats/key.ts';
-import { integer } from '../../domain/model/field.ts';
-import { described, object, withDefault } from '../../domain/model/object.ts';
-import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
+import { integer } from '../../core/field.ts';
+import { described, object, withDefault } from '../../core/object.ts';
+import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import {
   defineDriver,
   nameTaken,

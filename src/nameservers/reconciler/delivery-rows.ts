@@ -1,6 +1,6 @@
 import { idsOf } from '../../domain/delivery/desired-state.ts';
 import type { Delivery, Desire, KeyVersion } from '../../domain/delivery/delivery-ports.ts';
-import type { Fault } from '../../domain/model/fault.ts';
+import type { Fault } from '../../core/fault.ts';
 
 /** The code of a key whose secret is lost or cannot be decrypted. */
 export const UNREADABLE = 'unreadable_secret';

@@ -7,12 +7,12 @@ import type {
   DeliveryStore,
 } from '../../domain/delivery/delivery-ports.ts';
 import type { ShownRequirement } from '../../domain/delivery/responses.ts';
-import type { Clock, Store } from '../../domain/model/ports.ts';
-import { runJob, type Job } from '../../domain/scheduling/job.ts';
+import type { Clock, Store } from '../../core/ports.ts';
+import { runJob, type Job } from '../../core/scheduling/job.ts';
 import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { firstOf } from '../../domain/text/first-of.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
 import type { Driver, Requirement } from '../driver.ts';
 import { checkConfiguration } from '../configuration-check.ts';

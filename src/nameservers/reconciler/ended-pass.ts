@@ -1,10 +1,10 @@
-import type { AuditEntry } from '../../domain/audit/record.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
 import type { Delivery, KeyVersion, PassPlan } from '../../domain/delivery/delivery-ports.ts';
-import type { Fault } from '../../domain/model/fault.ts';
+import type { Fault } from '../../core/fault.ts';
 import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { eachInSlices } from '../../domain/scheduling/slicer.ts';
+import { eachInSlices } from '../../core/scheduling/slicer.ts';
 import { newSlicer } from '../slices.ts';
 import {
   isDelivered,

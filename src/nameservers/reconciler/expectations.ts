@@ -6,8 +6,8 @@ import {
   type Right,
   type Zones,
 } from '../../domain/delivery/desired-state.ts';
-import { eachInSlices } from '../../domain/scheduling/slicer.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { eachInSlices } from '../../core/scheduling/slicer.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import type { Expectation } from '../../net/probe.ts';
 import { newSlicer } from '../slices.ts';
 

@@ -1,5 +1,5 @@
-import type { Fault } from '../../domain/model/fault.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+import type { Fault } from '../../core/fault.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { DriverError } from '../driver.ts';
 
 export function failureOf(cause: unknown): Fault {

@@ -9,9 +9,9 @@ import type {
   Desire,
   PassPlan,
 } from '../../domain/delivery/delivery-ports.ts';
-import type { Fault } from '../../domain/model/fault.ts';
-import { nextIfOver, type Slicer } from '../../domain/scheduling/slicer.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
+import type { Fault } from '../../core/fault.ts';
+import { nextIfOver, type Slicer } from '../../core/scheduling/slicer.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
 import { newSlicer } from '../slices.ts';
 import { isOnServer, rowsById, surplusOf, undeliverableRow, UNREADABLE } from './delivery-rows.ts';
 import { newStamp, nextStamps, withoutBlocked, withoutHeld } from './hold.ts';

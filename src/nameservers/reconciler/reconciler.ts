@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DeliveryStore } from '../../domain/delivery/delivery-ports.ts';
-import type { Clock } from '../../domain/model/ports.ts';
-import { runJob } from '../../domain/scheduling/job.ts';
+import type { Clock } from '../../core/ports.ts';
+import { runJob } from '../../core/scheduling/job.ts';
 import { untilCalm } from '../bursts.ts';
 import type { Driver } from '../driver.ts';
 import type { LogReader } from '../log-reader.ts';

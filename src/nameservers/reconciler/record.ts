@@ -5,9 +5,9 @@ import {
   type DeliveryStore,
   type PassRecord,
 } from '../../domain/delivery/delivery-ports.ts';
-import type { AuditEntry } from '../../domain/audit/record.ts';
-import type { Fault } from '../../domain/model/fault.ts';
-import type { Clock } from '../../domain/model/ports.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
+import type { Fault } from '../../core/fault.ts';
+import type { Clock } from '../../core/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { preparedHint } from '../driver.ts';
 import { isOnServer, UNREADABLE } from './delivery-rows.ts';

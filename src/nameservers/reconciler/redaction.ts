@@ -1,4 +1,4 @@
-import { eachInSlices } from '../../domain/scheduling/slicer.ts';
+import { eachInSlices } from '../../core/scheduling/slicer.ts';
 import { newSlicer } from '../slices.ts';
 
 /** A form in which a text may contain a secret. */

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { findBrand } from '../../domain/brands/brands.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
 import { change } from '../../domain/operations/change.ts';
-import { ServiceError, type Problem } from '../../domain/model/errors.ts';
-import { isObject, normaliseUuid } from '../../domain/model/field.ts';
-import { settingProblem } from '../../domain/model/setting-problem.ts';
-import { newMembers } from '../../domain/model/resource.ts';
-import type { Caller } from '../../domain/model/caller.ts';
+import { ServiceError, type Problem } from '../../core/errors.ts';
+import { isObject, normaliseUuid } from '../../core/field.ts';
+import { settingProblem } from '../../core/setting-problem.ts';
+import { newMembers } from '../../core/resource.ts';
+import type { Caller } from '../../core/caller.ts';
 import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
 import { readCreation } from '../../domain/operations/body.ts';
@@ -14,7 +14,7 @@ import { DRIVERS } from '../drivers.ts';
 import type { Driver } from '../driver.ts';
 import { createLogReader, type LogReader } from '../log-reader.ts';
 import type { ServedNameServer } from './reconciler.ts';
-import { keyed, uniqueFormOfText } from '../../domain/model/query.ts';
+import { keyed, uniqueFormOfText } from '../../core/query.ts';
 
 /** A name server in the configuration of this process. */
 export interface ConfiguredNameServer {

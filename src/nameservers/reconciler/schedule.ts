@@ -1,5 +1,5 @@
 import type { NameServer } from '../../domain/resources/name-server.ts';
-import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import { millisecondsOf } from '../../core/text/timestamps.ts';
 
 /** How often a name server is compared with the desired state. */
 const CHECK_INTERVAL_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { Right } from '../../domain/delivery/desired-state.ts';
-import type { Fault } from '../../domain/model/fault.ts';
+import type { Fault } from '../../core/fault.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
-import { parseDnsAddress } from '../../domain/text/dns-address.ts';
+import { parseDnsAddress } from '../../core/text/dns-address.ts';
 import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';
 import { findOpenRights, findServedZone, serves } from '../../net/probe.ts';

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { rightsIn, type DesiredKey } from '../../domain/delivery/desired-state.ts';
-import type { Fault } from '../../domain/model/fault.ts';
-import { parseDnsAddress } from '../../domain/text/dns-address.ts';
+import type { Fault } from '../../core/fault.ts';
+import { parseDnsAddress } from '../../core/text/dns-address.ts';
 import { NetError } from '../../net/faults.ts';
 import { verifyExpectations, type Learned } from '../../net/probe.ts';
 import { expectationsOf, type KeyPlan } from './expectations.ts';

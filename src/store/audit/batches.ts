@@ -1,6 +1,6 @@
 import type { AuditBatch } from '../../domain/audit/chain.ts';
 import type { BatchQuery } from '../../domain/audit/trail.ts';
-import { earlier } from '../../domain/text/timestamps.ts';
+import { earlier } from '../../core/text/timestamps.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 import { lastBatchOf, MAX_NUMBER, readHead } from './head.ts';
 

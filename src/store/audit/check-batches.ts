@@ -6,7 +6,7 @@ import {
   type TrailHead,
 } from '../../domain/audit/chain.ts';
 import type { TrailProblem, TrailVerification } from '../../domain/audit/trail.ts';
-import type { AuditKey } from '../../domain/encryption/keyring.ts';
+import type { AuditKey } from '../../core/keyring.ts';
 import { newSlicer } from '../sql/reader.ts';
 import { joined, type Fragment } from '../sql/fragments.ts';
 import type { Sql } from '../sql/sql.ts';

@@ -6,8 +6,8 @@ import {
   type TrailEvent,
   type TrailHead,
 } from '../../domain/audit/chain.ts';
-import type { AuditKey } from '../../domain/encryption/keyring.ts';
-import { isObject } from '../../domain/model/field.ts';
+import type { AuditKey } from '../../core/keyring.ts';
+import { isObject } from '../../core/field.ts';
 import type { Sql } from '../sql/sql.ts';
 
 /** The highest number of a batch. Another program can insert any number. */

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { AuditEntry } from '../../domain/audit/record.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
 import {
   auditEntry,
   type AuditOrigin,

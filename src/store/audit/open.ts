@@ -1,8 +1,8 @@
-import type { AuditEntry, SecretReads } from '../../domain/audit/record.ts';
+import type { AuditEntry, SecretReads } from '../../core/audit-record.ts';
 import { createTally } from '../../domain/audit/tally.ts';
 import { createRecording, type Recording } from '../../domain/operations/recording.ts';
-import type { Keyring } from '../../domain/encryption/keyring.ts';
-import type { Clock } from '../../domain/model/ports.ts';
+import type { Keyring } from '../../core/keyring.ts';
+import type { Clock } from '../../core/ports.ts';
 import type { AuditTrail } from '../../domain/audit/trail.ts';
 import type { Database } from '../sql/sql.ts';
 import { readBatches } from './batches.ts';

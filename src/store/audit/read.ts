@@ -3,7 +3,7 @@ import {
   shownRecord,
   type AuditRecord,
   type StoredRecord,
-} from '../../domain/audit/record.ts';
+} from '../../core/audit-record.ts';
 import {
   RECORD_FILTERS,
   type Position,

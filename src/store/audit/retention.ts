@@ -1,5 +1,5 @@
 import { MAX_BATCH, type AuditBatch } from '../../domain/audit/chain.ts';
-import type { AuditEntry } from '../../domain/audit/record.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
 import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';

@@ -1,8 +1,8 @@
 import { NO_PREVIOUS, type ChainEnd } from '../../domain/audit/chain.ts';
-import type { AuditEntry } from '../../domain/audit/record.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
 import type { Tally } from '../../domain/audit/tally.ts';
-import { DAY_MS, earlier } from '../../domain/text/timestamps.ts';
-import { runJob } from '../../domain/scheduling/job.ts';
+import { DAY_MS, earlier } from '../../core/text/timestamps.ts';
+import { runJob } from '../../core/scheduling/job.ts';
 import { insertRecord, insertRecords } from '../sql/audit-records.ts';
 import { leaseOn } from '../sql/leases.ts';
 import { readHead } from './head.ts';

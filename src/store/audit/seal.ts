@@ -8,10 +8,10 @@ import {
   type ChainEnd,
   type TrailEventName,
 } from '../../domain/audit/chain.ts';
-import { ENTRY_COLUMNS, type AuditEntry, type StoredRecord } from '../../domain/audit/record.ts';
-import type { AuditKey, Keyring } from '../../domain/encryption/keyring.ts';
+import { ENTRY_COLUMNS, type AuditEntry, type StoredRecord } from '../../core/audit-record.ts';
+import type { AuditKey, Keyring } from '../../core/keyring.ts';
 import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
-import { parts } from '../../domain/scheduling/slicer.ts';
+import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import type { Lease } from '../sql/leases.ts';
 import type { Database, Sql, SqlRow } from '../sql/sql.ts';

@@ -1,8 +1,8 @@
 import { NO_PREVIOUS, TRAIL_EVENTS, type AuditBatch } from '../../domain/audit/chain.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { TrailProblem, TrailVerification } from '../../domain/audit/trail.ts';
-import type { AuditKey } from '../../domain/encryption/keyring.ts';
-import { earlier } from '../../domain/text/timestamps.ts';
+import type { AuditKey } from '../../core/keyring.ts';
+import { earlier } from '../../core/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
 import type { Sql } from '../sql/sql.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';

@@ -4,7 +4,7 @@ import {
   type AgentLease,
   type AgentStore,
 } from '../../domain/delivery/delivery-ports.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';

@@ -1,7 +1,7 @@
 import type { Candidate } from '../../domain/delivery/delivery-ports.ts';
-import type { Store } from '../../domain/model/ports.ts';
+import type { Store } from '../../core/ports.ts';
 import { tsigkey, type Tsigkey } from '../../domain/resources/tsigkey.ts';
-import { nextIfOver, partsInSlices, type Slicer } from '../../domain/scheduling/slicer.ts';
+import { nextIfOver, partsInSlices, type Slicer } from '../../core/scheduling/slicer.ts';
 import { pages } from '../sql/reader.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { among } from '../sql/table.ts';

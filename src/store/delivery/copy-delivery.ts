@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ServiceError } from '../../domain/model/errors.ts';
-import { parts } from '../../domain/scheduling/slicer.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { parts } from '../../core/scheduling/slicer.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 import { RETIRED, USE_COLUMNS } from './key-uses.ts';
 import { places } from './outbox.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditEntry } from '../../domain/audit/record.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
 import type { DeliveryStatus, ServerStatus } from '../../domain/delivery/delivery-ports.ts';
-import { timestampOf } from '../../domain/text/timestamps.ts';
-import type { Clock, Store } from '../../domain/model/ports.ts';
+import { timestampOf } from '../../core/text/timestamps.ts';
+import type { Clock, Store } from '../../core/ports.ts';
 import type { RemovingKeys } from '../../domain/delivery/responses.ts';
 import type { Database, Sql, SqlRow } from '../sql/sql.ts';
 import { insertRecord } from '../sql/audit-records.ts';

@@ -6,9 +6,9 @@ import {
   type PassPlan,
   type PassRecord,
 } from '../../domain/delivery/delivery-ports.ts';
-import type { Clock, Store } from '../../domain/model/ports.ts';
+import type { Clock, Store } from '../../core/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
-import { parts } from '../../domain/scheduling/slicer.ts';
+import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecords } from '../sql/audit-records.ts';
 import { newSlicer } from '../sql/reader.ts';
 import { joined, type Fragment } from '../sql/fragments.ts';

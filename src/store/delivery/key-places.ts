@@ -3,10 +3,10 @@ import type {
   KeyOnServer,
   ServerStatus,
 } from '../../domain/delivery/delivery-ports.ts';
-import type { Store } from '../../domain/model/ports.ts';
+import type { Store } from '../../core/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
-import { readInBatches } from '../../domain/scheduling/batches.ts';
-import { parts } from '../../domain/scheduling/slicer.ts';
+import { readInBatches } from '../../core/scheduling/batches.ts';
+import { parts } from '../../core/scheduling/slicer.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 import { places } from './outbox.ts';
 import { deliveryOf } from './pass-records.ts';

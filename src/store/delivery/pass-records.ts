@@ -5,9 +5,9 @@ import {
   type PassFailure,
   type PassRecord,
 } from '../../domain/delivery/delivery-ports.ts';
-import type { Clock } from '../../domain/model/ports.ts';
-import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
-import { millisecondsOf, timestampOf } from '../../domain/text/timestamps.ts';
+import type { Clock } from '../../core/ports.ts';
+import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
+import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
 import { newSlicer, pages } from '../sql/reader.ts';
 import { joined, type Fragment } from '../sql/fragments.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';

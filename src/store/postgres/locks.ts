@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Lock } from '../../domain/model/ports.ts';
+import type { Lock } from '../../core/ports.ts';
 
 /**
  * The maximum number of keys of one resource type that a transaction locks one by one. For more

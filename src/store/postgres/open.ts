@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type {
   Database,
   DatabaseObserver,

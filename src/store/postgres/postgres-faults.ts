@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { codeOf } from '../../net/faults.ts';
 
 /** An error of an SQL statement, without the values of rows. */

@@ -1,7 +1,7 @@
-import type { Keyring } from '../../domain/encryption/keyring.ts';
-import type { Page } from '../../domain/model/ports.ts';
-import type { PageQuery } from '../../domain/model/query.ts';
-import type { Resource, ResourceType } from '../../domain/model/resource.ts';
+import type { Keyring } from '../../core/keyring.ts';
+import type { Page } from '../../core/ports.ts';
+import type { PageQuery } from '../../core/query.ts';
+import type { Resource, ResourceType } from '../../core/resource.ts';
 import { typeOfCollection } from '../../domain/resources/resources.ts';
 import { orderColumn, orderValue } from '../sql/columns.ts';
 import { resourcesPassing } from '../sql/computed-filters.ts';

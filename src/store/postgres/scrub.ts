@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Sql } from '../sql/sql.ts';
 
 const WAIT_MS = 120_000;

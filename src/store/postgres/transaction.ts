@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { DatabaseObserver, Sql, TransactionSql } from '../sql/sql.ts';
 import { isCollision, translate } from './postgres-faults.ts';
 import { createLocks } from './locks.ts';

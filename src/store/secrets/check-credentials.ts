@@ -1,5 +1,5 @@
-import type { Keyring } from '../../domain/encryption/keyring.ts';
-import type { Resource, ResourceType } from '../../domain/model/resource.ts';
+import type { Keyring } from '../../core/keyring.ts';
+import type { Resource, ResourceType } from '../../core/resource.ts';
 import { token } from '../../domain/resources/token.ts';
 import { STORED_TYPES } from '../../domain/resources/resources.ts';
 import { credentialColumn, MAC_COLUMN } from '../sql/credential-column.ts';

@@ -7,9 +7,9 @@ import type {
   SecretCipher,
   SecretRow,
   WrappedKey,
-} from '../../domain/encryption/keyring.ts';
-import type { MasterKey } from '../../domain/encryption/master-key.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+} from '../../core/keyring.ts';
+import type { MasterKey } from '../../core/master-key.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { messageOf } from '../../net/faults.ts';
 import { open, seal } from './seal.ts';
 

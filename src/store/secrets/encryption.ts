@@ -1,13 +1,13 @@
-import { ServiceError } from '../../domain/model/errors.ts';
-import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Keyring, WrappedKey } from '../../core/keyring.ts';
 import type {
   Encryption,
   EncryptionStatus,
   EncryptionSummary,
   SecretVerification,
 } from '../../domain/encryption/encryption-status.ts';
-import { runJob } from '../../domain/scheduling/job.ts';
-import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import { runJob } from '../../core/scheduling/job.ts';
+import { millisecondsOf } from '../../core/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { createDataKey, isSecretsKey, readDataKeys } from '../sql/data-keys.ts';

@@ -14,7 +14,7 @@ import {
   masterKeyOf,
   parseMasterKeys,
   type MasterKey,
-} from '../../domain/encryption/master-key.ts';
+} from '../../core/master-key.ts';
 import { faultOf } from '../../net/faults.ts';
 import { READABLE_BY_ALL } from '../../net/files.ts';
 import { writeSyncedFile } from '../../net/synced-file.ts';

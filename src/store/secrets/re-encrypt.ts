@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Keyring, SecretCipher } from '../../domain/encryption/keyring.ts';
+import type { Keyring, SecretCipher } from '../../core/keyring.ts';
 import { STORED_TYPES } from '../../domain/resources/resources.ts';
 import { pages } from '../sql/reader.ts';
 import { secretColumns } from '../sql/secret-columns.ts';

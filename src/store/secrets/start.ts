@@ -1,6 +1,6 @@
-import { ServiceError } from '../../domain/model/errors.ts';
-import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
-import type { MasterKey } from '../../domain/encryption/master-key.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Keyring, WrappedKey } from '../../core/keyring.ts';
+import type { MasterKey } from '../../core/master-key.ts';
 import { token } from '../../domain/resources/token.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { adoptKey } from '../audit/head.ts';
@@ -14,7 +14,7 @@ import {
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
 import { countUnsigned } from './check-credentials.ts';
 import { countUnder } from './re-encrypt.ts';
-import { capitalised } from '../../domain/text/capitalised.ts';
+import { capitalised } from '../../core/text/capitalised.ts';
 
 export interface MasterKeySource {
   /** Its name in messages, such as `'/etc/tsigil/master.key'`. Undefined if no source is set. */

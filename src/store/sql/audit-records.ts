@@ -1,5 +1,5 @@
-import { ENTRY_COLUMNS, type AuditEntry } from '../../domain/audit/record.ts';
-import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
+import { ENTRY_COLUMNS, type AuditEntry } from '../../core/audit-record.ts';
+import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
 import { newSlicer } from './reader.ts';
 import { SIZES, type Statement } from './table.ts';
 import type { Sql, SqlValue, TransactionSql } from './sql.ts';

@@ -1,6 +1,6 @@
-import { type FieldCondition, uniqueFormOfText } from '../../domain/model/query.ts';
+import { type FieldCondition, uniqueFormOfText } from '../../core/query.ts';
 import type { SqlValue } from './sql.ts';
-import { type Fields, type ResourceType } from '../../domain/model/resource.ts';
+import { type Fields, type ResourceType } from '../../core/resource.ts';
 
 /**
  * The columns of the domain's fields and lookups. The column of a field has the name of the field.

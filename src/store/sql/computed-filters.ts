@@ -1,5 +1,5 @@
-import type { PageQuery } from '../../domain/model/query.ts';
-import type { IndexReader, Resource, ResourceType } from '../../domain/model/resource.ts';
+import type { PageQuery } from '../../core/query.ts';
+import type { IndexReader, Resource, ResourceType } from '../../core/resource.ts';
 
 export async function resourcesPassing(
   type: ResourceType,

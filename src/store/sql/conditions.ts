@@ -1,5 +1,5 @@
-import type { AnyOf, Condition, Membership } from '../../domain/model/query.ts';
-import type { Fields, ResourceType } from '../../domain/model/resource.ts';
+import type { AnyOf, Condition, Membership } from '../../core/query.ts';
+import type { Fields, ResourceType } from '../../core/resource.ts';
 import { columnOf } from './columns.ts';
 import type { Dialect, SqlCondition, SqlValue } from './sql.ts';
 

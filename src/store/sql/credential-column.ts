@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Keyring } from '../../domain/encryption/keyring.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
-import type { Fields, Resource, ResourceType } from '../../domain/model/resource.ts';
+import type { Keyring } from '../../core/keyring.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Fields, Resource, ResourceType } from '../../core/resource.ts';
 import type { SqlRow, SqlValue } from './sql.ts';
 
 export const MAC_COLUMN = 'mac';

@@ -1,5 +1,5 @@
-import type { KeyPurpose, Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
-import type { MasterKey } from '../../domain/encryption/master-key.ts';
+import type { KeyPurpose, Keyring, WrappedKey } from '../../core/keyring.ts';
+import type { MasterKey } from '../../core/master-key.ts';
 import type { Sql } from './sql.ts';
 
 export async function readDataKeys(sql: Sql): Promise<WrappedKey[]> {

@@ -1,5 +1,5 @@
-import type { Condition, ListQuery } from '../../domain/model/query.ts';
-import type { Fields, ResourceType } from '../../domain/model/resource.ts';
+import type { Condition, ListQuery } from '../../core/query.ts';
+import type { Fields, ResourceType } from '../../core/resource.ts';
 import { columnOf, lookupColumn, orderColumns } from './columns.ts';
 
 /** The columns of each index, in order. A test compares these columns with the schema. */

@@ -1,4 +1,4 @@
-import type { JobLease } from '../../domain/scheduling/job.ts';
+import type { JobLease } from '../../core/scheduling/job.ts';
 import type { Database, Sql } from './sql.ts';
 
 /** The exclusive right of one process to do a job, by the clock of the database. */

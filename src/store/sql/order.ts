@@ -1,5 +1,5 @@
-import type { ListQuery } from '../../domain/model/query.ts';
-import type { Fields, ResourceType } from '../../domain/model/resource.ts';
+import type { ListQuery } from '../../core/query.ts';
+import type { Fields, ResourceType } from '../../core/resource.ts';
 import { orderValue } from './columns.ts';
 import type { SqlRow } from './sql.ts';
 

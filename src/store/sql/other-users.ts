@@ -1,4 +1,4 @@
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Snapshot } from './sql.ts';
 
 /**

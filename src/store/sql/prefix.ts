@@ -1,5 +1,5 @@
-import type { Condition, PageQuery } from '../../domain/model/query.ts';
-import type { Fields, ResourceType } from '../../domain/model/resource.ts';
+import type { Condition, PageQuery } from '../../core/query.ts';
+import type { Fields, ResourceType } from '../../core/resource.ts';
 import { lookupColumn } from './columns.ts';
 import type { Sql, SqlCondition } from './sql.ts';
 

@@ -1,13 +1,13 @@
-import { allPages } from '../../domain/model/pages.ts';
-import type { Reader, ReferencingServer } from '../../domain/model/ports.ts';
-import type { ListQuery, PageQuery } from '../../domain/model/query.ts';
-import type { Fields, Resource, ResourceOf, ResourceType } from '../../domain/model/resource.ts';
+import { allPages } from '../../core/pages.ts';
+import type { Reader, ReferencingServer } from '../../core/ports.ts';
+import type { ListQuery, PageQuery } from '../../core/query.ts';
+import type { Fields, Resource, ResourceOf, ResourceType } from '../../core/resource.ts';
 import {
   createSlicer,
   nextIfOver,
   partsInSlices,
   type Slicer,
-} from '../../domain/scheduling/slicer.ts';
+} from '../../core/scheduling/slicer.ts';
 import type { Dialect, Sql, SqlRow } from './sql.ts';
 import {
   among,

@@ -1,10 +1,6 @@
-import {
-  encryptedFields,
-  type Keyring,
-  type SecretCipher,
-} from '../../domain/encryption/keyring.ts';
-import { sortFields, type Fields, type ResourceType } from '../../domain/model/resource.ts';
-import { unreadable } from '../../domain/model/unreadable.ts';
+import { encryptedFields, type Keyring, type SecretCipher } from '../../core/keyring.ts';
+import { sortFields, type Fields, type ResourceType } from '../../core/resource.ts';
+import { unreadable } from '../../core/unreadable.ts';
 import type { SqlRow, SqlValue } from './sql.ts';
 
 /** A column with a secret, and the column with the number of its data key. */

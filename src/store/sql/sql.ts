@@ -1,7 +1,7 @@
-import type { ServiceError } from '../../domain/model/errors.ts';
-import type { Keyring } from '../../domain/encryption/keyring.ts';
-import type { Lock, Page } from '../../domain/model/ports.ts';
-import type { PageQuery } from '../../domain/model/query.ts';
+import type { ServiceError } from '../../core/errors.ts';
+import type { Keyring } from '../../core/keyring.ts';
+import type { Lock, Page } from '../../core/ports.ts';
+import type { PageQuery } from '../../core/query.ts';
 
 export type SqlRow = Record<string, unknown>;
 

@@ -1,12 +1,12 @@
-import type { Keyring } from '../../domain/encryption/keyring.ts';
-import type { Condition, ListQuery, Keyed, PageQuery } from '../../domain/model/query.ts';
+import type { Keyring } from '../../core/keyring.ts';
+import type { Condition, ListQuery, Keyed, PageQuery } from '../../core/query.ts';
 import {
   timestampsOf,
   type DerivedLookup,
   type Fields,
   type ResourceOf,
   type ResourceType,
-} from '../../domain/model/resource.ts';
+} from '../../core/resource.ts';
 import { columnOf, derivedColumn, lookupColumn, orderColumns, orderValues } from './columns.ts';
 import { conditionsText, whereText, type Decider } from './conditions.ts';
 import { credentialColumn, MAC_COLUMN } from './credential-column.ts';

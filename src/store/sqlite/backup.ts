@@ -10,8 +10,8 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { ServiceError } from '../../domain/model/errors.ts';
-import { timestampOf } from '../../domain/text/timestamps.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { timestampOf } from '../../core/text/timestamps.ts';
 import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql/sql.ts';
 import { dialect } from './connection/dialect.ts';

@@ -1,9 +1,9 @@
-import { isObject } from '../../domain/model/field.ts';
+import { isObject } from '../../core/field.ts';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { LOCK_WAIT_MS, pauseForLock, retryWhileBusy } from './connection/busy.ts';
 import { translate } from './connection/sqlite-faults.ts';
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { DatabaseObserver } from '../sql/sql.ts';
 
 /** The identity of a file. Two paths refer to the same file if both numbers are equal. */

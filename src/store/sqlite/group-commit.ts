@@ -1,6 +1,6 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { performance } from 'node:perf_hooks';
-import { asError, ServiceError } from '../../domain/model/errors.ts';
+import { asError, ServiceError } from '../../core/errors.ts';
 import type { DatabaseObserver, Sql } from '../sql/sql.ts';
 import { LOCK_WAIT_MS, pauseForLock, retrying } from './connection/busy.ts';
 import { isBusy, translate } from './connection/sqlite-faults.ts';

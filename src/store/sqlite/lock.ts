@@ -1,7 +1,7 @@
-import { isObject } from '../../domain/model/field.ts';
+import { isObject } from '../../core/field.ts';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { randomInt } from 'node:crypto';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { retryWhileBusy } from './connection/busy.ts';
 import { isBusy, isFull, translate } from './connection/sqlite-faults.ts';
 import { identify } from './file-watch.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createFolder } from '../../net/files.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { codeOf } from '../../net/faults.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Snapshot, SqlValue } from '../sql/sql.ts';
 import { retrying } from './connection/busy.ts';
 import { dialect } from './connection/dialect.ts';

@@ -17,8 +17,8 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isObject } from '../../domain/model/field.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { isObject } from '../../core/field.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { codeOf } from '../../net/faults.ts';
 import { createFolder } from '../../net/files.ts';
 import type { Snapshot } from '../sql/sql.ts';

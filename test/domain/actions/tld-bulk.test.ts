@@ -6,8 +6,8 @@ import {
   deleteResource,
   updateResource,
 } from '../../../src/domain/operations/collection.ts';
-import type { Store } from '../../../src/domain/model/ports.ts';
-import type { Slicer } from '../../../src/domain/scheduling/slicer.ts';
+import type { Store } from '../../../src/core/ports.ts';
+import type { Slicer } from '../../../src/core/scheduling/slicer.ts';
 import { tld } from '../../../src/domain/resources/tld.ts';
 import { readActionBody } from '../../../src/domain/actions/action.ts';
 import { BULK_BODY } from '../../../src/domain/actions/bulk-request.ts';

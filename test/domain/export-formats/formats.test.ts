@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { ServiceError } from '../../../src/domain/model/errors.ts';
+import { ServiceError } from '../../../src/core/errors.ts';
 import {
   EXPORT_FORMATS,
   exportKey,

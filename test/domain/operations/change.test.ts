@@ -6,11 +6,11 @@ import {
   deleteResource,
   updateResource,
 } from '../../../src/domain/operations/collection.ts';
-import { ServiceError } from '../../../src/domain/model/errors.ts';
-import type { Store } from '../../../src/domain/model/ports.ts';
-import type { Change, ResourceType } from '../../../src/domain/model/resource.ts';
+import { ServiceError } from '../../../src/core/errors.ts';
+import type { Store } from '../../../src/core/ports.ts';
+import type { Change, ResourceType } from '../../../src/core/resource.ts';
 import { RULES } from '../../../src/domain/rules/rules.ts';
-import { createSlicer } from '../../../src/domain/scheduling/slicer.ts';
+import { createSlicer } from '../../../src/core/scheduling/slicer.ts';
 import { tld } from '../../../src/domain/resources/tld.ts';
 import { BULK_BODY } from '../../../src/domain/actions/bulk-request.ts';
 import { changeTlds } from '../../../src/domain/actions/tld-bulk.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { IndexReader } from '../../../src/domain/model/resource.ts';
-import { comparisonForm } from '../../../src/domain/text/dns-name.ts';
-import { TLD_RULES, type TldRule } from '../../../src/domain/model/settings.ts';
-import { type ZoneNameRefusal } from '../../../src/domain/model/errors.ts';
+import type { IndexReader } from '../../../src/core/resource.ts';
+import { comparisonForm } from '../../../src/core/text/dns-name.ts';
+import { TLD_RULES, type TldRule } from '../../../src/core/settings.ts';
+import { type ZoneNameRefusal } from '../../../src/core/errors.ts';
 import { findTldEntries, findZoneNameRefusal } from '../../../src/domain/resources/tld-rule.ts';
 
 type Verdict = ZoneNameRefusal['rule'] | 'ok';

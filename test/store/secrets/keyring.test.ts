@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { WrappedKey } from '../../../src/domain/encryption/keyring.ts';
-import { masterKeyOf } from '../../../src/domain/encryption/master-key.ts';
+import type { WrappedKey } from '../../../src/core/keyring.ts';
+import { masterKeyOf } from '../../../src/core/master-key.ts';
 import { createKeyring } from '../../../src/store/secrets/create-keyring.ts';
 
 const NOW = '2026-01-02T03:04:05.000006';

@@ -11,11 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  formatMasterKey,
-  masterKeyOf,
-  parseMasterKeys,
-} from '../../../src/domain/encryption/master-key.ts';
+import { formatMasterKey, masterKeyOf, parseMasterKeys } from '../../../src/core/master-key.ts';
 import {
   addMasterKey,
   createMasterKeyFile,

@@ -1,6 +1,6 @@
-import { ENTRY_COLUMNS, type AuditRecord } from '../../../domain/audit/record.ts';
-import { isObject } from '../../../domain/model/field.ts';
-import { MAX_LIMIT } from '../../../domain/model/settings.ts';
+import { ENTRY_COLUMNS, type AuditRecord } from '../../../core/audit-record.ts';
+import { isObject } from '../../../core/field.ts';
+import { MAX_LIMIT } from '../../../core/settings.ts';
 import { RECORD, RECORD_PAGE } from '../../../domain/operations/audit-responses.ts';
 import { GRANT_RIGHT } from '../../../domain/resources/limits.ts';
 import { defineCommand } from '../../flags/command.ts';

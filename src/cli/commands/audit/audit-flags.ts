@@ -1,4 +1,4 @@
-import { OUTCOMES } from '../../../domain/audit/record.ts';
+import { OUTCOMES } from '../../../core/audit-record.ts';
 import { RECORD_FILTERS } from '../../../domain/audit/trail.ts';
 import { RECORD_PARAMETERS } from '../../../domain/operations/audit-list.ts';
 import { tsigkey } from '../../../domain/resources/tsigkey.ts';

@@ -1,7 +1,7 @@
 import { TRAIL_EVENTS, type TrailEvent } from '../../../domain/audit/chain.ts';
 import type { TrailProblem, TrailVerification } from '../../../domain/audit/trail.ts';
-import { MAX_LIMIT } from '../../../domain/model/settings.ts';
-import { firstOf } from '../../../domain/text/first-of.ts';
+import { MAX_LIMIT } from '../../../core/settings.ts';
+import { firstOf } from '../../../core/text/first-of.ts';
 import { BATCH_PAGE, VERIFICATION } from '../../../domain/operations/audit-responses.ts';
 import { defineCommand } from '../../flags/command.ts';
 import { text } from '../../flags/flag.ts';

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { isObject } from '../../../domain/model/field.ts';
+import { isObject } from '../../../core/field.ts';
 import { parseJson } from '../../../net/http.ts';
 import { CommandError, EXIT, fileError } from '../../output/command-error.ts';
 

@@ -7,7 +7,7 @@ import {
 } from '../../../domain/access/rewrite.ts';
 import { placeOf, type IncludedFile } from '../../../domain/key-formats/reader.ts';
 import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
-import { firstOf } from '../../../domain/text/first-of.ts';
+import { firstOf } from '../../../core/text/first-of.ts';
 import { faultOf } from '../../../net/faults.ts';
 import type { Observed } from '../../imports/adoption.ts';
 import { explaining } from '../../imports/key-file.ts';

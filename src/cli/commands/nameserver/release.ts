@@ -1,7 +1,7 @@
 import { matrixOf } from '../../../domain/access/access.ts';
 import { canonicalKey } from '../../../domain/key-formats/key.ts';
 import { tsigkey } from '../../../domain/resources/tsigkey.ts';
-import { comparisonForm } from '../../../domain/text/dns-name.ts';
+import { comparisonForm } from '../../../core/text/dns-name.ts';
 import { defineCommand } from '../../flags/command.ts';
 import { observe } from '../../imports/adoption.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ValueOf } from '../../../domain/model/field.ts';
-import { responseObject } from '../../../domain/model/object.ts';
+import type { ValueOf } from '../../../core/field.ts';
+import { responseObject } from '../../../core/object.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
-import { comparisonForm } from '../../../domain/text/dns-name.ts';
-import { firstOf } from '../../../domain/text/first-of.ts';
+import { comparisonForm } from '../../../core/text/dns-name.ts';
+import { firstOf } from '../../../core/text/first-of.ts';
 import type { Run as CommandRun } from '../../flags/command.ts';
 import { configFile, toggle, type ValuesOf } from '../../flags/flag.ts';
 import { observe, type Observed } from '../../imports/adoption.ts';

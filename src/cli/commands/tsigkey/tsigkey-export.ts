@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServiceError } from '../../../domain/model/errors.ts';
+import { ServiceError } from '../../../core/errors.ts';
 import {
   EXPORT_FORMATS,
   exportKey,

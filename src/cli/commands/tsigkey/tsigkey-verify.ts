@@ -5,7 +5,7 @@ import { CommandError, EXIT } from '../../output/command-error.ts';
 import { defineCommand } from '../../flags/command.ts';
 import { parsed, text, toggle, type ValuesOf } from '../../flags/flag.ts';
 import { diagnoseKey } from '../../../net/probe.ts';
-import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
+import { mapConcurrently } from '../../../core/scheduling/concurrency.ts';
 import { assertOneSelection, selectKeys } from '../../service/key-requests.ts';
 import { collectServer, readZone } from '../../flags/name-servers.ts';
 import { printList, type OutputFlags } from '../../output/output.ts';

@@ -1,11 +1,11 @@
-import { parseDnsAddress } from '../../../domain/text/dns-address.ts';
+import { parseDnsAddress } from '../../../core/text/dns-address.ts';
 import { KEY_GRANTS } from '../../../domain/resources/grants.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
 import { pool as poolType } from '../../../domain/resources/pool.ts';
 import { zone as zoneType } from '../../../domain/resources/zone.ts';
 import type { Server } from '../../flags/name-servers.ts';
 import { call, callFor, orIfRefused, type Connection } from '../../service/client.ts';
-import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
+import { mapConcurrently } from '../../../core/scheduling/concurrency.ts';
 import type { ServiceKey } from '../../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../../service/resource-requests.ts';
 

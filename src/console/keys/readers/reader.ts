@@ -7,7 +7,7 @@ import {
 import type { Key } from '../../../domain/key-formats/key.ts';
 import { isOwnKey, OWN_KEY } from '../../../domain/key-formats/own-keys.ts';
 import type { KeyReader, ReadIncluded } from '../../../domain/key-formats/reader.ts';
-import { comparisonForm } from '../../../domain/text/dns-name.ts';
+import { comparisonForm } from '../../../core/text/dns-name.ts';
 
 export interface KeyInFile {
   /** The name in comparison form. */

@@ -1,4 +1,4 @@
-import { asError, ServiceError } from '../../../domain/model/errors.ts';
+import { asError, ServiceError } from '../../../core/errors.ts';
 import { codeOf, messageOf } from '../../../net/faults.ts';
 
 const BUSY = 5;

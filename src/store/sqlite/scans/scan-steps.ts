@@ -1,6 +1,6 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { PageQuery } from '../../../domain/model/query.ts';
-import type { ResourceType } from '../../../domain/model/resource.ts';
+import type { PageQuery } from '../../../core/query.ts';
+import type { ResourceType } from '../../../core/resource.ts';
 import { orderColumn } from '../../sql/columns.ts';
 import { conditionsText, whereText } from '../../sql/conditions.ts';
 import type { SqlValue } from '../../sql/sql.ts';

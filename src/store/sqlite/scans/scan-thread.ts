@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import { asError, ServiceError } from '../../../domain/model/errors.ts';
-import type { Keyring } from '../../../domain/encryption/keyring.ts';
-import type { PageQuery } from '../../../domain/model/query.ts';
-import type { Resource } from '../../../domain/model/resource.ts';
+import { asError, ServiceError } from '../../../core/errors.ts';
+import type { Keyring } from '../../../core/keyring.ts';
+import type { PageQuery } from '../../../core/query.ts';
+import type { Resource } from '../../../core/resource.ts';
 import { typeOfCollection } from '../../../domain/resources/resources.ts';
 import type { Database } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';

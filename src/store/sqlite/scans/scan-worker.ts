@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { asError, ServiceError } from '../../../domain/model/errors.ts';
+import { asError, ServiceError } from '../../../core/errors.ts';
 import { typeOfCollection } from '../../../domain/resources/resources.ts';
 import { scanOn } from './scan.ts';
 import type { ScanFailure, ScanReply, ScanRequest } from './scan-thread.ts';

@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { performance } from 'node:perf_hooks';
-import type { PageQuery } from '../../../domain/model/query.ts';
-import type { ResourceType } from '../../../domain/model/resource.ts';
+import type { PageQuery } from '../../../core/query.ts';
+import type { ResourceType } from '../../../core/resource.ts';
 import { resourcesPassing } from '../../sql/computed-filters.ts';
 import { orderValue, orderValues } from '../../sql/columns.ts';
 import { readerOn } from '../../sql/reader.ts';

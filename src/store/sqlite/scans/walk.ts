@@ -1,5 +1,5 @@
-import type { Condition, PageQuery } from '../../../domain/model/query.ts';
-import type { ResourceType } from '../../../domain/model/resource.ts';
+import type { Condition, PageQuery } from '../../../core/query.ts';
+import type { ResourceType } from '../../../core/resource.ts';
 import { columnOf, orderColumns, orderValues } from '../../sql/columns.ts';
 import { equalColumn, hasIndex, orderIndex } from '../../sql/indexes.ts';
 import type { SqlValue } from '../../sql/sql.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { withoutTokens } from '../../../src/domain/text/token-form.ts';
+import { withoutTokens } from '../../../src/core/text/token-form.ts';
 
 const own = `tsigil_${randomBytes(32).toString('base64url')}`;
 const fernet = `gAAAAABl${randomBytes(90).toString('base64url')}==`;

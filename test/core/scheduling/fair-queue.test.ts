@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFairQueue } from '../../../src/domain/scheduling/fair-queue.ts';
+import { createFairQueue } from '../../../src/core/scheduling/fair-queue.ts';
 import { heldJobs } from '../../harness/held-jobs.ts';
 
 const ROOMY = { concurrency: 1, concurrencyPerOwner: 1, maxWaiting: 100, maxWaitingPerOwner: 100 };

@@ -6,7 +6,7 @@ import {
   hasFaultyEscape,
   nameForm,
   toAsciiName,
-} from '../../../src/domain/text/dns-name.ts';
+} from '../../../src/core/text/dns-name.ts';
 import { randomCases } from '../../harness/sizes.ts';
 test('comparisonForm maps two names to the same form only if they differ at most in case or a trailing dot', () => {
   const names = fc.stringMatching(/^[a-zA-Z0-9_]{1,8}(\.[a-zA-Z0-9_]{1,8}){0,3}$/);

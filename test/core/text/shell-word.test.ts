@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { shellCommand, shellWord } from '../../../src/domain/text/shell-word.ts';
+import { shellCommand, shellWord } from '../../../src/core/text/shell-word.ts';
 
 test.each([
   'bad name',

@@ -1,13 +1,4 @@
-import {
-  integer,
-  list,
-  nullable,
-  text,
-  timestamp,
-  uuid,
-  type Field,
-  type Kind,
-} from '../model/field.ts';
+import { integer, list, nullable, text, timestamp, uuid, type Field, type Kind } from './field.ts';
 
 export function serviceField<T>(kind: Kind<T>, value: T, description: string, example: T) {
   return {

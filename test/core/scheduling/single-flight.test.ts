@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cachedFlight, singleFlight } from '../../../src/domain/scheduling/single-flight.ts';
+import { cachedFlight, singleFlight } from '../../../src/core/scheduling/single-flight.ts';
 
 /**
  * Returns a function that starts work, and the list of runs. The test resolves or rejects each run.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isCovered, networksOf, readNetwork } from '../../../src/domain/text/networks.ts';
+import { isCovered, networksOf, readNetwork } from '../../../src/core/text/networks.ts';
 
 describe('readNetwork', () => {
   test.each([

@@ -1,5 +1,5 @@
-import { suggestion } from '../text/suggestion.ts';
-import { looksLikeName, shorten } from '../text/token-form.ts';
+import { suggestion } from './text/suggestion.ts';
+import { looksLikeName, shorten } from './text/token-form.ts';
 import type { Problem } from './error-entry.ts';
 import { isObject, type Kind } from './field.ts';
 

@@ -1,5 +1,5 @@
 import type { MasterKey } from './master-key.ts';
-import { perType } from '../model/resource.ts';
+import { perType } from './resource.ts';
 
 /** The database stores the values of these fields encrypted. */
 export const encryptedFields = perType((type): readonly string[] =>

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../audit/record.ts';
+import type { AuditEntry } from './audit-record.ts';
 import type { Caller } from './caller.ts';
 import type { Condition, ListQuery, PageQuery, Keyed } from './query.ts';
 import type { Fields, IndexReader, Resource, ResourceOf, ResourceType } from './resource.ts';

@@ -10,7 +10,7 @@ import {
   text,
   timestamp,
   type Kind,
-} from '../../../src/domain/model/field.ts';
+} from '../../src/core/field.ts';
 import {
   described,
   object,
@@ -18,8 +18,8 @@ import {
   responseObject,
   sequence,
   withDefault,
-} from '../../../src/domain/model/object.ts';
-import { randomCases } from '../../harness/sizes.ts';
+} from '../../src/core/object.ts';
+import { randomCases } from '../harness/sizes.ts';
 /** Returns the parsed value, or the code of the rule that the value breaks. */
 const outcome = (kind: Kind, value: unknown) => {
   const parsed = kind.parse(value);

@@ -1,4 +1,4 @@
-import { asError, ServiceError } from '../model/errors.ts';
+import { asError, ServiceError } from '../errors.ts';
 
 /** The limits of a fair queue. A job uses one slot, unless the call of `run` requests more. */
 export interface FairQueueOptions {

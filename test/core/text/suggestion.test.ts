@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { suggestion } from '../../../src/domain/text/suggestion.ts';
+import { suggestion } from '../../../src/core/text/suggestion.ts';
 
 const NAMES = ['listen', 'log.level', 'api.defaultLimit', 'address', 'probeZone', 'apiKeyFile'];
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runJob } from '../../../src/domain/scheduling/job.ts';
+import { runJob } from '../../../src/core/scheduling/job.ts';
 
 /** Starts a job that only `wake` runs. Each run waits until the test ends it. */
 function start(lease?: { isHeldElsewhere(): Promise<boolean>; release(): Promise<void> }) {

@@ -1,4 +1,4 @@
-import type { Networks } from '../text/networks.ts';
+import type { Networks } from './text/networks.ts';
 
 /** The role with every right, unless a policy changes its rights. */
 export const ADMIN = 'admin';

@@ -1,7 +1,7 @@
 import type { ErrorDetails, ErrorEntry, Problem } from './error-entry.ts';
 import { ERRORS, type About, type ErrorCode } from './error-table.ts';
-import { firstOf } from '../text/first-of.ts';
-import { withoutTokens } from '../text/token-form.ts';
+import { firstOf } from './text/first-of.ts';
+import { withoutTokens } from './text/token-form.ts';
 
 export type { ErrorDetails, Named, Problem } from './error-entry.ts';
 export { ERRORS, MAX_NAMED, type About, type ErrorCode } from './error-table.ts';

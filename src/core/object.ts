@@ -7,7 +7,7 @@ import {
   type Kind,
   type ValueOf,
 } from './field.ts';
-import { shorten } from '../text/token-form.ts';
+import { shorten } from './text/token-form.ts';
 
 type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
 
