@@ -16,7 +16,7 @@ const ENTRIES = [
   'config/config',
   'config/option',
   'config/options',
-  'domain/dns/key-check',
+  'dns/key-check',
   'domain/key-formats/readers',
   'domain/resources/policy',
   'net/dns',

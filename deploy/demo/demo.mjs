@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { checkRequest } from '../../dist/domain/dns/key-check.js';
+import { checkRequest } from '../../dist/dns/key-check.js';
 import { queryOverUdp } from '../../dist/net/dns.js';
 import { copyProgram, installedDrivers, NAME_SERVERS } from './name-servers.mjs';
 import { createProcesses, freePort } from './processes.mjs';

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { readUse, type KeyLog, type LoggedUse, type Operation } from '../domain/brands/key-log.ts';
 import { MAX_USES, type KeyUse } from '../domain/delivery/agent-protocol.ts';
 import type { LogRecord } from '../domain/delivery/delivery-ports.ts';
-import { testPortsAbout, type TestedKey } from '../domain/delivery/test-ports.ts';
+import { testPortsAbout, type TestedKey } from '../dns/test-ports.ts';
 import type { Evidence } from '../domain/resources/name-server-status.ts';
 import { runJob, type Job } from '../core/scheduling/job.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';

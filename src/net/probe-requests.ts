@@ -5,11 +5,11 @@ import {
   judge,
   type Check,
   type CheckResult,
-} from '../domain/dns/key-check.ts';
-import { decodeMessage, FLAGS, rcodeOf, TYPES } from '../domain/dns/message.ts';
-import { createStreamVerifier, signMessage } from '../domain/dns/tsig.ts';
-import { WireError } from '../domain/dns/wire-name.ts';
-import type { Key } from '../domain/model/tsig-key.ts';
+} from '../dns/key-check.ts';
+import { decodeMessage, FLAGS, rcodeOf, TYPES } from '../dns/message.ts';
+import { createStreamVerifier, signMessage } from '../dns/tsig.ts';
+import { WireError } from '../dns/wire-name.ts';
+import type { Key } from '../dns/tsig-key.ts';
 import {
   queryOverTcp,
   queryOverUdp,

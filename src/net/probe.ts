@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ALGORITHM_NAMES } from '../domain/dns/algorithms.ts';
+import { ALGORITHM_NAMES } from '../dns/algorithms.ts';
 import {
   changesRequest,
   explainBy,
@@ -9,11 +9,11 @@ import {
   type Check,
   type CheckResult,
   type Verdict,
-} from '../domain/dns/key-check.ts';
-import { decodeMessage, rcodeOf } from '../domain/dns/message.ts';
-import { signMessage, verifyMessage } from '../domain/dns/tsig.ts';
-import { WireError } from '../domain/dns/wire-name.ts';
-import type { Key } from '../domain/model/tsig-key.ts';
+} from '../dns/key-check.ts';
+import { decodeMessage, rcodeOf } from '../dns/message.ts';
+import { signMessage, verifyMessage } from '../dns/tsig.ts';
+import { WireError } from '../dns/wire-name.ts';
+import type { Key } from '../dns/tsig-key.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
 import type { DnsTimeouts, NameServer, Request } from './dns.ts';
 import { NetError } from './faults.ts';

@@ -16,7 +16,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { rightsOf } from '../../src/domain/brands/brand.ts';
 import { BRANDS } from '../../src/domain/brands/brands.ts';
-import type { Key } from '../../src/domain/model/tsig-key.ts';
+import type { Key } from '../../src/dns/tsig-key.ts';
 import { tsigil } from '../cli/run.ts';
 import { createAgent } from '../harness/agent.ts';
 import { editFile } from '../harness/brands/brand.ts';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Right } from '../../src/domain/brands/brand.ts';
-import { checkRequest } from '../../src/domain/dns/key-check.ts';
-import { decodeMessage, rcodeOf } from '../../src/domain/dns/message.ts';
-import { signMessage } from '../../src/domain/dns/tsig.ts';
+import { checkRequest } from '../../src/dns/key-check.ts';
+import { decodeMessage, rcodeOf } from '../../src/dns/message.ts';
+import { signMessage } from '../../src/dns/tsig.ts';
 import type { NameServer } from '../../src/net/dns.ts';
 import type { SigningKey } from './dns-tools.ts';
 

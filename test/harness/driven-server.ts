@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkRequest } from '../../src/domain/dns/key-check.ts';
+import { checkRequest } from '../../src/dns/key-check.ts';
 import { queryOverUdp, type NameServer } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { recordShown } from './evidence.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import type { Key } from '../../src/domain/model/tsig-key.ts';
+import type { Key } from '../../src/dns/tsig-key.ts';
 import { bind } from './brands/bind.ts';
 import type { Brand } from './brands/brand.ts';
 import { knot } from './brands/knot.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { checkRequest } from '../../src/domain/dns/key-check.ts';
+import { checkRequest } from '../../src/dns/key-check.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
 import { queryOverUdp } from '../../src/net/dns.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { readBindAccess } from '../../src/domain/access/bind.ts';
-import { CLASSES, encodeMessage, OPCODES, TYPES } from '../../src/domain/dns/message.ts';
+import { CLASSES, encodeMessage, OPCODES, TYPES } from '../../src/dns/message.ts';
 import { bind } from './brands/bind.ts';
 import { zoneText } from './driven-server.ts';
 import { recordSecret } from './evidence.ts';

@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { decodeMessage } from '../../src/domain/dns/message.ts';
-import { signMessage, verifyMessage } from '../../src/domain/dns/tsig.ts';
+import { decodeMessage } from '../../src/dns/message.ts';
+import { signMessage, verifyMessage } from '../../src/dns/tsig.ts';
 import type { SigningKey } from './dns-tools.ts';
 import { afterTests } from './leftovers.ts';
 

@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { normaliseUuid } from '../../src/core/field.ts';
-import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
+import { ALGORITHMS } from '../../src/dns/algorithms.ts';
 import { sendAny, expectResponse, pathOf, usual, withBody } from '../harness/any-request.ts';
 import { create, SAMPLES, UNKNOWN_ID, type Resource, type Sample } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';

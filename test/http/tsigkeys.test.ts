@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
+import { ALGORITHMS } from '../../src/dns/algorithms.ts';
 import { problemsOf, TSIGKEYS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 

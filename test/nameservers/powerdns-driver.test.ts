@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { expect, test } from 'vitest';
 import { RIGHTS, type DesiredKey } from '../../src/domain/delivery/desired-state.ts';
-import { checkRequest } from '../../src/domain/dns/key-check.ts';
+import { checkRequest } from '../../src/dns/key-check.ts';
 import { findOpenRights } from '../../src/net/probe.ts';
 import { ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { describeDriver, DRIVER_ID, newKey } from './driver-contract.ts';

@@ -8,7 +8,7 @@ import { exportKey, exportKeys } from '../../src/domain/export-formats/formats.t
 import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
 import { detectFormat } from '../../src/domain/key-formats/detect.ts';
 import { IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
-import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
+import { ALGORITHMS } from '../../src/dns/algorithms.ts';
 import { keysWith } from '../harness/keys.ts';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ALGORITHM_NAMES, weaknessOf } from '../../domain/dns/algorithms.ts';
+import { ALGORITHM_NAMES, weaknessOf } from '../../dns/algorithms.ts';
 import { KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { RETIREMENTS } from '../../domain/resources/lineage.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';

@@ -1,5 +1,5 @@
 import { isUse, KEY_USES } from '../../domain/delivery/key-uses.ts';
-import { ALGORITHM_NAMES, type AlgorithmName } from '../../domain/dns/algorithms.ts';
+import { ALGORITHM_NAMES, type AlgorithmName } from '../../dns/algorithms.ts';
 import { wireProblems } from '../../domain/key-formats/key.ts';
 import { DEFAULT_POOL_ID } from '../../domain/resources/pool.ts';
 import { generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';

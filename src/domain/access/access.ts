@@ -1,5 +1,5 @@
 import { RIGHTS, type Right } from '../brands/brand.ts';
-import type { Key } from '../model/tsig-key.ts';
+import type { Key } from '../../dns/tsig-key.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { numberOf, textOf } from '../../core/text/ip-numbers.ts';

@@ -1,6 +1,6 @@
 import { listName, RIGHTS, type Right } from '../brands/brand.ts';
 import { keyProblems } from '../key-formats/key.ts';
-import type { Key } from '../model/tsig-key.ts';
+import type { Key } from '../../dns/tsig-key.ts';
 
 export { RIGHTS, type Right } from '../brands/brand.ts';
 

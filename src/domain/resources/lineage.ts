@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { ALGORITHM_NAMES } from '../dns/algorithms.ts';
+import { ALGORITHM_NAMES } from '../../dns/algorithms.ts';
 import {
   anyText,
   boolean,

@@ -1,4 +1,9 @@
-import { ALGORITHM_NAMES, ALGORITHMS, weaknessOf, type AlgorithmName } from '../dns/algorithms.ts';
+import {
+  ALGORITHM_NAMES,
+  ALGORITHMS,
+  weaknessOf,
+  type AlgorithmName,
+} from '../../dns/algorithms.ts';
 import { wireProblems } from '../key-formats/key.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { boolean, enumeration, integer, nullable, timestamp, uuid } from '../../core/field.ts';

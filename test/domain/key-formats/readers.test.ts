@@ -5,7 +5,7 @@ import { canonicalKey } from '../../../src/domain/key-formats/key.ts';
 import { KeyFileError, type Entry } from '../../../src/domain/key-formats/reader.ts';
 import { detectFormat } from '../../../src/domain/key-formats/detect.ts';
 import { IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
-import { ALGORITHMS } from '../../../src/domain/dns/algorithms.ts';
+import { ALGORITHMS } from '../../../src/dns/algorithms.ts';
 import { keysWith } from '../../harness/keys.ts';
 import { randomCases, sized } from '../../harness/sizes.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '../../../domain/export-formats/formats.ts';
 import { canonicalKey, type Key } from '../../../domain/key-formats/key.ts';
 import { holdsSeveral, type Primary } from '../../../domain/key-formats/writer.ts';
-import { weaknessOf } from '../../../domain/dns/algorithms.ts';
+import { weaknessOf } from '../../../dns/algorithms.ts';
 import { createFolder } from '../../../net/files.ts';
 import { faultOf } from '../../../net/faults.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';

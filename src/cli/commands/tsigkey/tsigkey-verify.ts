@@ -1,5 +1,5 @@
-import { testPorts } from '../../../domain/delivery/test-ports.ts';
-import type { Check, CheckResult, Verdict } from '../../../domain/dns/key-check.ts';
+import { testPorts } from '../../../dns/test-ports.ts';
+import type { Check, CheckResult, Verdict } from '../../../dns/key-check.ts';
 import { keyProblems } from '../../../domain/key-formats/key.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { defineCommand } from '../../flags/command.ts';

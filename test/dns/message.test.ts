@@ -1,21 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  decodeMessage,
-  encodeMessage,
-  rcodeOf,
-  type Message,
-} from '../../../src/domain/dns/message.ts';
-import { findTsig } from '../../../src/domain/dns/tsig-record.ts';
-import { createStreamVerifier, verifyMessage } from '../../../src/domain/dns/tsig.ts';
-import {
-  decodeName,
-  encodeName,
-  foldedName,
-  WireError,
-} from '../../../src/domain/dns/wire-name.ts';
+import { decodeMessage, encodeMessage, rcodeOf, type Message } from '../../src/dns/message.ts';
+import { findTsig } from '../../src/dns/tsig-record.ts';
+import { createStreamVerifier, verifyMessage } from '../../src/dns/tsig.ts';
+import { decodeName, encodeName, foldedName, WireError } from '../../src/dns/wire-name.ts';
 import { VECTORS } from './vectors.ts';
-import { randomCases } from '../../harness/sizes.ts';
+import { randomCases } from '../harness/sizes.ts';
 
 const name = fc
   .array(fc.uint8Array({ minLength: 1, maxLength: 63 }), { maxLength: 5 })

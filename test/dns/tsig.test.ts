@@ -1,18 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  CLASSES,
-  decodeMessage,
-  encodeMessage,
-  FLAGS,
-  TYPES,
-} from '../../../src/domain/dns/message.ts';
-import { findTsig } from '../../../src/domain/dns/tsig-record.ts';
-import { createStreamVerifier, signMessage, verifyMessage } from '../../../src/domain/dns/tsig.ts';
-import { WireError } from '../../../src/domain/dns/wire-name.ts';
-import { ALGORITHMS } from '../../../src/domain/dns/algorithms.ts';
-import { keyNames } from '../../harness/keys.ts';
+import { CLASSES, decodeMessage, encodeMessage, FLAGS, TYPES } from '../../src/dns/message.ts';
+import { findTsig } from '../../src/dns/tsig-record.ts';
+import { createStreamVerifier, signMessage, verifyMessage } from '../../src/dns/tsig.ts';
+import { WireError } from '../../src/dns/wire-name.ts';
+import { ALGORITHMS } from '../../src/dns/algorithms.ts';
+import { keyNames } from '../harness/keys.ts';
 import { VECTORS, type Vector } from './vectors.ts';
 
 const hex = (text: string) => Buffer.from(text, 'hex');

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Key } from '../model/tsig-key.ts';
+import type { Key } from './tsig-key.ts';
 import {
   CLASSES,
   decodeMessage,
