@@ -17,7 +17,7 @@ const ENTRIES = [
   'config/option',
   'config/options',
   'dns/key-check',
-  'domain/key-formats/readers',
+  'formats/readers',
   'domain/resources/policy',
   'net/dns',
   'net/probe',

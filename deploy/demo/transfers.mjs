@@ -1,7 +1,7 @@
 // Requests a transfer of a zone with dig, or with this project's client if dig is not installed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { IMPORT_FORMATS } from '../../dist/domain/key-formats/readers.js';
+import { IMPORT_FORMATS } from '../../dist/formats/readers.js';
 import { findOpenRights, probeKey } from '../../dist/net/probe.js';
 import { findProgram } from './processes.mjs';
 

@@ -2,7 +2,7 @@ import { ACCESS_READERS } from '../domain/access/readers.ts';
 import { policyZonesText, zonesWithoutList } from '../domain/access/unnamed.ts';
 import { zonesText } from '../domain/access/warnings.ts';
 import { listName } from '../domain/brands/brand.ts';
-import { KeyFileError } from '../domain/key-formats/reader.ts';
+import { KeyFileError } from '../formats/reader.ts';
 import type { NameServer } from '../domain/resources/name-server.ts';
 import { DriverError, type Driver, type Requirement } from './driver.ts';
 import { keptBeside, openFiles } from './edited-files.ts';

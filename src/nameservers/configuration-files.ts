@@ -1,6 +1,6 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import type { ReadIncluded } from '../domain/key-formats/reader.ts';
+import type { ReadIncluded } from '../formats/reader.ts';
 import { isPattern, nameMatcher } from '../core/text/name-patterns.ts';
 import { codeOf } from '../net/faults.ts';
 import { versionOf } from './digest.ts';

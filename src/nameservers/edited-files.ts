@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { applyEdits, type Edit, type Source } from '../domain/access/rewrite.ts';
-import { KeyFileError, type IncludedFile } from '../domain/key-formats/reader.ts';
+import { KeyFileError, type IncludedFile } from '../formats/reader.ts';
 import { codeOf, describeFault } from '../net/faults.ts';
 import { writeSyncedFile } from '../net/synced-file.ts';
 import { INCLUDE, readConfiguration } from './configuration-files.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { rightsOf } from '../domain/brands/brand.ts';
 import { grantsOf, type DesiredState } from '../domain/delivery/desired-state.ts';
-import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
-import { KeyFileError } from '../domain/key-formats/reader.ts';
+import { canonicalKey, type Key } from '../formats/key.ts';
+import { KeyFileError } from '../formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../core/scheduling/slicer.ts';
 import { readKeysOf, type FileServer, type StampForm } from './file-server.ts';
 import { withoutHeader } from './include-file.ts';

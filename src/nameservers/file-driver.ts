@@ -4,7 +4,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../domain/delivery/desired-state.ts';
-import { isSameMaterial, type Key } from '../domain/key-formats/key.ts';
+import { isSameMaterial, type Key } from '../formats/key.ts';
 import { eachInSlices, nextIfOver } from '../core/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
 import { digestOf } from './digest.ts';

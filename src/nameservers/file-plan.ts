@@ -5,7 +5,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../domain/delivery/desired-state.ts';
-import { canonicalKey, isSameKey, type Key } from '../domain/key-formats/key.ts';
+import { canonicalKey, isSameKey, type Key } from '../formats/key.ts';
 import { nextIfOver } from '../core/scheduling/slicer.ts';
 import { disabledIn, renderContent, type FileKeys, type KeyReader } from './file-content.ts';
 import type { FileServer, Loaded } from './file-server.ts';

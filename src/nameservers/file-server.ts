@@ -1,8 +1,8 @@
 import type { PrintedConfiguration } from '../domain/access/access.ts';
 import type { Brand, Right } from '../domain/brands/brand.ts';
 import type { AccessLists } from '../domain/delivery/desired-state.ts';
-import { isSameMaterial, type Key } from '../domain/key-formats/key.ts';
-import { KeyFileError, type Entry, type ReadIncluded } from '../domain/key-formats/reader.ts';
+import { isSameMaterial, type Key } from '../formats/key.ts';
+import { KeyFileError, type Entry, type ReadIncluded } from '../formats/reader.ts';
 import { eachInSlices, type Slicer } from '../core/scheduling/slicer.ts';
 import { digestOf } from './digest.ts';
 import type { KeyReferences, Requirement } from './driver.ts';

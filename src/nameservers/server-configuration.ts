@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { canonicalKey, isSameKey, type Key } from '../domain/key-formats/key.ts';
-import type { Entry, Origin } from '../domain/key-formats/reader.ts';
+import { canonicalKey, isSameKey, type Key } from '../formats/key.ts';
+import type { Entry, Origin } from '../formats/reader.ts';
 import { faultOf } from '../net/faults.ts';
 import { readConfiguration, type ConfigurationFiles } from './configuration-files.ts';
 import type { KeyReferences } from './driver.ts';

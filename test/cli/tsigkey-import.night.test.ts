@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
-import type { Key } from '../../src/domain/key-formats/key.ts';
+import type { Key } from '../../src/formats/key.ts';
 import { NAME_SERVERS } from '../harness/name-servers.ts';
 import { create, itemsOf, POOL_ID, SECRET, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';

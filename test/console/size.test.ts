@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { FORMATS } from '../../src/console/keys/formats.ts';
 import { EXPORT_FORMATS } from '../../src/domain/export-formats/formats.ts';
-import { IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
+import { IMPORT_FORMATS } from '../../src/formats/readers.ts';
 
 const FOLDER = join(import.meta.dirname, '../../dist/console');
 const page = readFileSync(join(FOLDER, 'index.html'), 'utf8');

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Key } from '../../src/domain/key-formats/key.ts';
+import type { Key } from '../../src/formats/key.ts';
 
 const FIRST = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.split(/(?=.)/);
 

@@ -8,7 +8,7 @@ import { readKnotAccess } from '../../src/domain/access/knot.ts';
 import { readNsdAccess } from '../../src/domain/access/nsd.ts';
 import { knotKey } from '../../src/domain/brands/knot.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
-import type { Key } from '../../src/domain/key-formats/key.ts';
+import type { Key } from '../../src/formats/key.ts';
 import type { Brand } from './brands/brand.ts';
 import { knot } from './brands/knot.ts';
 import { nsd } from './brands/nsd.ts';

@@ -12,7 +12,7 @@ import { rightsOf, type Brand } from '../../src/domain/brands/brand.ts';
 import { knot, knotKey, knotRule } from '../../src/domain/brands/knot.ts';
 import { nsd, nsdKey, nsdPattern } from '../../src/domain/brands/nsd.ts';
 import { grantsOf } from '../../src/domain/delivery/desired-state.ts';
-import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
+import { canonicalKey, type Key } from '../../src/formats/key.ts';
 
 interface Writer {
   readonly brand: Brand;

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createIncludeReader } from '../../src/cli/imports/include-files.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
-import { IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
+import { IMPORT_FORMATS } from '../../src/formats/readers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 import { temporaryFolder } from '../harness/service.ts';

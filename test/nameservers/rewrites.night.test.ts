@@ -19,8 +19,8 @@ import {
 } from '../../src/domain/access/rewrite.ts';
 import { REWRITERS } from '../../src/domain/access/rewriters.ts';
 import { RIGHTS, type Right } from '../../src/domain/brands/brand.ts';
-import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
-import type { IncludedFile } from '../../src/domain/key-formats/reader.ts';
+import { canonicalKey, type Key } from '../../src/formats/key.ts';
+import type { IncludedFile } from '../../src/formats/reader.ts';
 import { isPermitted } from '../harness/access.ts';
 import type { Brand } from '../harness/brands/brand.ts';
 import { knotc } from '../harness/brands/knot.ts';

@@ -9,7 +9,7 @@ import type { Check, Verdict } from '../../src/dns/key-check.ts';
 import { decodeMessage, encodeMessage, FLAGS } from '../../src/dns/message.ts';
 import { signMessage } from '../../src/dns/tsig.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
-import type { Key } from '../../src/domain/key-formats/key.ts';
+import type { Key } from '../../src/formats/key.ts';
 import { diagnoseKey, probeKey, type Learned, type ProbeTarget } from '../../src/net/probe.ts';
 import { freePort } from '../harness/connections.ts';
 import { NAME_SERVERS, ZONE, type NameServer } from '../harness/name-servers.ts';

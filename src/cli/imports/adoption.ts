@@ -4,7 +4,7 @@ import { zonesText } from '../../domain/access/warnings.ts';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import { testPorts } from '../../dns/test-ports.ts';
 import type { Check } from '../../dns/key-check.ts';
-import { canonicalKey, isSameKey, type Key } from '../../domain/key-formats/key.ts';
+import { canonicalKey, isSameKey, type Key } from '../../formats/key.ts';
 import { grantsIn, KEY_GRANTS } from '../../domain/resources/grants.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';

@@ -5,7 +5,7 @@ import type {
   IncludeRules,
   IncludeStatement,
   ReadIncluded,
-} from '../../domain/key-formats/reader.ts';
+} from '../../formats/reader.ts';
 import { expandBraces, isPattern } from '../../core/text/name-patterns.ts';
 import { faultOf } from '../../net/faults.ts';
 import { matchingPaths } from '../../net/glob.ts';

@@ -4,12 +4,12 @@ import {
   type IncludedFile,
   type KeyReader,
   type ReadIncluded,
-} from '../../domain/key-formats/reader.ts';
+} from '../../formats/reader.ts';
 import { ACCESS_READERS } from '../../domain/access/readers.ts';
 import type { PrintedConfiguration, ServerConfiguration } from '../../domain/access/access.ts';
-import { detectFormat } from '../../domain/key-formats/detect.ts';
-import { CLIENT_FORMATS, detectClientFormat } from '../../domain/key-formats/read-client-output.ts';
-import { IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
+import { detectFormat } from '../../formats/detect.ts';
+import { CLIENT_FORMATS, detectClientFormat } from '../../formats/read-client-output.ts';
+import { IMPORT_FORMATS } from '../../formats/readers.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';

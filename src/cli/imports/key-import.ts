@@ -4,9 +4,9 @@ import { keyFindings } from '../../domain/access/warnings.ts';
 import { ALGORITHM_NAMES } from '../../dns/algorithms.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { firstOf } from '../../core/text/first-of.ts';
-import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
-import { isOwnKey, OWN_KEY } from '../../domain/key-formats/own-keys.ts';
-import type { KeyScope } from '../../domain/key-formats/reader.ts';
+import { isSameKey, type Key } from '../../formats/key.ts';
+import { isOwnKey, OWN_KEY } from '../../formats/own-keys.ts';
+import type { KeyScope } from '../../formats/reader.ts';
 import {
   commonGrants,
   grantList,

@@ -1,7 +1,7 @@
 import { anyText, array, type Kind } from '../../core/field.ts';
 import { optional, responseObject } from '../../core/object.ts';
 import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../domain/access/powerdns.ts';
-import { entryOf } from '../../domain/key-formats/reader.ts';
+import { entryOf } from '../../formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { reach } from '../service/send-request.ts';

@@ -1,4 +1,4 @@
-import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
+import { canonicalKey, type Key } from '../../formats/key.ts';
 import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';

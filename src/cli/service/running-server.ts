@@ -1,6 +1,6 @@
 import type { PrintedConfiguration } from '../../domain/access/access.ts';
 import type { Edit, Source } from '../../domain/access/rewrite.ts';
-import type { IncludedFile } from '../../domain/key-formats/reader.ts';
+import type { IncludedFile } from '../../formats/reader.ts';
 
 /**
  * Reads the configuration of a running name server of this machine, which contains secrets.

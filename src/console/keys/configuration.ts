@@ -1,4 +1,4 @@
-import { detectFormat, type ImportFormat } from '../../domain/key-formats/detect.ts';
+import { detectFormat, type ImportFormat } from '../../formats/detect.ts';
 import type { Configuration } from './readers/reader.ts';
 
 interface Reader {

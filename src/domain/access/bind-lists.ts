@@ -1,5 +1,5 @@
-import { KeyFileError, type Origin } from '../key-formats/reader.ts';
-import type { Token } from '../key-formats/read-bind.ts';
+import { KeyFileError, type Origin } from '../../formats/reader.ts';
+import type { Token } from '../../formats/read-bind.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { contains, type Range, type Requester } from './access.ts';
 import { readRange } from './ranges.ts';

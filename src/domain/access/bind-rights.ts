@@ -1,5 +1,5 @@
-import { entryOf, placeOf, type Parts, type ReadIncluded } from '../key-formats/reader.ts';
-import { allTokens, controlUses, OF_SESSION, useOf } from '../key-formats/read-bind.ts';
+import { entryOf, placeOf, type Parts, type ReadIncluded } from '../../formats/reader.ts';
+import { allTokens, controlUses, OF_SESSION, useOf } from '../../formats/read-bind.ts';
 import type { Right } from '../brands/brand.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import type {

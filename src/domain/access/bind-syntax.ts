@@ -1,5 +1,5 @@
-import type { Token } from '../key-formats/read-bind.ts';
-import { KeyFileError, type Origin } from '../key-formats/reader.ts';
+import type { Token } from '../../formats/read-bind.ts';
+import { KeyFileError, type Origin } from '../../formats/reader.ts';
 import { hasFaultyEscape, nameForm } from '../../core/text/dns-name.ts';
 import { isMisspelt } from '../../core/text/suggestion.ts';
 import {

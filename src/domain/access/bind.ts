@@ -1,5 +1,5 @@
-import { OF_SESSION } from '../key-formats/read-bind.ts';
-import type { ReadIncluded } from '../key-formats/reader.ts';
+import { OF_SESSION } from '../../formats/read-bind.ts';
+import type { ReadIncluded } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import type { ServerConfiguration } from './access.ts';
 import { blockOf, named, wordsOf, type Statement } from './bind-lists.ts';

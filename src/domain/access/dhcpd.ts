@@ -1,5 +1,5 @@
-import { dhcpdKeys } from '../key-formats/read-dhcpd.ts';
-import type { ReadIncluded } from '../key-formats/reader.ts';
+import { dhcpdKeys } from '../../formats/read-dhcpd.ts';
+import type { ReadIncluded } from '../../formats/reader.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import type { ServerConfiguration } from './access.ts';
 import { placesIn } from './places.ts';

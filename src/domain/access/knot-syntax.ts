@@ -1,5 +1,5 @@
-import type { KnotEntry } from '../key-formats/read-knot.ts';
-import { KeyFileError, type Origin } from '../key-formats/reader.ts';
+import type { KnotEntry } from '../../formats/read-knot.ts';
+import { KeyFileError, type Origin } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { isMisspelt } from '../../core/text/suggestion.ts';
 import { unknownWord } from './unknown-word.ts';

@@ -1,6 +1,6 @@
 import type { Right } from '../brands/brand.ts';
-import { keyEntryOf, knotEntries, NO_ADDRESS, type KnotEntry } from '../key-formats/read-knot.ts';
-import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
+import { keyEntryOf, knotEntries, NO_ADDRESS, type KnotEntry } from '../../formats/read-knot.ts';
+import { KeyFileError, type ReadIncluded } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import {
   contains,

@@ -3,8 +3,8 @@ import {
   type NsdAttribute,
   type NsdEntry,
   type NsdSpan,
-} from '../key-formats/read-nsd.ts';
-import { KeyFileError } from '../key-formats/reader.ts';
+} from '../../formats/read-nsd.ts';
+import { KeyFileError } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { isMisspelt } from '../../core/text/suggestion.ts';
 import { unknownWord } from './unknown-word.ts';

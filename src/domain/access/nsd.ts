@@ -4,8 +4,8 @@ import {
   nsdEntries,
   type NsdAttribute,
   type NsdEntry,
-} from '../key-formats/read-nsd.ts';
-import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
+} from '../../formats/read-nsd.ts';
+import { KeyFileError, type ReadIncluded } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { isMisspelt } from '../../core/text/suggestion.ts';
 import {

@@ -1,4 +1,4 @@
-import type { ReadIncluded } from '../key-formats/reader.ts';
+import type { ReadIncluded } from '../../formats/reader.ts';
 import type { ServerConfiguration } from './access.ts';
 import { readBindAccess } from './bind.ts';
 import { readDhcpdAccess } from './dhcpd.ts';

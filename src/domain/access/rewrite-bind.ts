@@ -1,7 +1,7 @@
 import { listName, RIGHTS, type Right } from '../brands/brand.ts';
-import { allTokens, type Token } from '../key-formats/read-bind.ts';
-import { KeyFileError, placeOf, type Origin } from '../key-formats/reader.ts';
-import { quoted } from '../key-formats/writer.ts';
+import { allTokens, type Token } from '../../formats/read-bind.ts';
+import { KeyFileError, placeOf, type Origin } from '../../formats/reader.ts';
+import { quoted } from '../../formats/writer.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { blockOf, treeOf, wordsOf, type Statement } from './bind-lists.ts';
 import { decidedZonesIn, type DecidedZone } from './bind-rights.ts';

@@ -1,7 +1,7 @@
 import { listName, RIGHTS, type Right } from '../brands/brand.ts';
-import { knotEntries, type KnotEntry } from '../key-formats/read-knot.ts';
-import type { Origin } from '../key-formats/reader.ts';
-import { quoted } from '../key-formats/writer.ts';
+import { knotEntries, type KnotEntry } from '../../formats/read-knot.ts';
+import type { Origin } from '../../formats/reader.ts';
+import { quoted } from '../../formats/writer.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { linesOf } from '../../core/text/lines.ts';
 import type { Row } from './access.ts';

@@ -4,9 +4,9 @@ import {
   type NsdAttribute,
   type NsdEntry,
   type NsdSpan,
-} from '../key-formats/read-nsd.ts';
-import { KeyFileError } from '../key-formats/reader.ts';
-import { quoted } from '../key-formats/writer.ts';
+} from '../../formats/read-nsd.ts';
+import { KeyFileError } from '../../formats/reader.ts';
+import { quoted } from '../../formats/writer.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import type { Row } from './access.ts';
 import { keyIndex } from './nsd-syntax.ts';

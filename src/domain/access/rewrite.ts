@@ -1,6 +1,6 @@
 import type { Right } from '../brands/brand.ts';
-import { canonicalKey, isSameKey } from '../key-formats/key.ts';
-import type { IncludedFile, ReadIncluded } from '../key-formats/reader.ts';
+import { canonicalKey, isSameKey } from '../../formats/key.ts';
+import type { IncludedFile, ReadIncluded } from '../../formats/reader.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import {
   FAMILIES,

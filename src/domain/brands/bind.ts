@@ -1,6 +1,6 @@
-import type { Key } from '../key-formats/key.ts';
-import { OWN_KEYS } from '../key-formats/own-keys.ts';
-import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
+import type { Key } from '../../formats/key.ts';
+import { OWN_KEYS } from '../../formats/own-keys.ts';
+import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../../formats/writer.ts';
 import { addZoneToFile, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 

@@ -1,5 +1,5 @@
-import type { OWN_KEYS } from '../key-formats/own-keys.ts';
-import type { ExportFormat } from '../key-formats/writer.ts';
+import type { OWN_KEYS } from '../../formats/own-keys.ts';
+import type { ExportFormat } from '../../formats/writer.ts';
 import type { KeyLog } from './key-log.ts';
 
 /** The rights that keys can have on a name server: transfers and dynamic updates (RFC 2136). */

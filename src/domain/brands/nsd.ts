@@ -1,5 +1,5 @@
-import type { Key } from '../key-formats/key.ts';
-import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
+import type { Key } from '../../formats/key.ts';
+import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../../formats/writer.ts';
 import { addZoneToFile, keyFileCommands, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
-import type { Key } from '../key-formats/key.ts';
-import { OWN_KEYS } from '../key-formats/own-keys.ts';
-import { EVERY_ALGORITHM, lines } from '../key-formats/writer.ts';
+import type { Key } from '../../formats/key.ts';
+import { OWN_KEYS } from '../../formats/own-keys.ts';
+import { EVERY_ALGORITHM, lines } from '../../formats/writer.ts';
 import { shellWord } from '../../core/text/shell-word.ts';
 import type { Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';

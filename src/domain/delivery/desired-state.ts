@@ -1,5 +1,5 @@
 import { listName, RIGHTS, type Right } from '../brands/brand.ts';
-import { keyProblems } from '../key-formats/key.ts';
+import { keyProblems } from '../../formats/key.ts';
 import type { Key } from '../../dns/tsig-key.ts';
 
 export { RIGHTS, type Right } from '../brands/brand.ts';

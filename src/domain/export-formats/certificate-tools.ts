@@ -7,7 +7,7 @@ import {
   quoted,
   WITHOUT_MD5,
   type KeyWriter,
-} from '../key-formats/writer.ts';
+} from '../../formats/writer.ts';
 
 /** A Secret for cert-manager. Its comments show the part of an Issuer that refers to the Secret. */
 export const certManagerSecret: KeyWriter = {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { BRANDS } from '../brands/brands.ts';
-import { canonicalKey, keyProblems, type Key } from '../key-formats/key.ts';
-import { holdsSeveral, type ExportFormat, type Primary } from '../key-formats/writer.ts';
+import { canonicalKey, keyProblems, type Key } from '../../formats/key.ts';
+import { holdsSeveral, type ExportFormat, type Primary } from '../../formats/writer.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { parseDnsAddress } from '../../core/text/dns-address.ts';
 import { isRelativeName, toAsciiName, withoutFinalDot } from '../../core/text/dns-name.ts';

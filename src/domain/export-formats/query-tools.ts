@@ -1,12 +1,12 @@
 import { bindClause } from '../brands/bind.ts';
-import type { Key } from '../key-formats/key.ts';
+import type { Key } from '../../formats/key.ts';
 import {
   EVERY_ALGORITHM,
   lines,
   quoted,
   type KeyListWriter,
   type KeyWriter,
-} from '../key-formats/writer.ts';
+} from '../../formats/writer.ts';
 
 export const nsupdate: KeyWriter = {
   consumer: 'nsupdate, dig and delv (`-k`)',

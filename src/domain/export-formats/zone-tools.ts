@@ -7,7 +7,7 @@ import {
   WITHOUT_MD5,
   type KeyListWriter,
   type KeyWriter,
-} from '../key-formats/writer.ts';
+} from '../../formats/writer.ts';
 
 /** The variables replace flags, so the secret is not on the command line. */
 export const externalDns: KeyWriter = {

@@ -4,7 +4,7 @@ import {
   weaknessOf,
   type AlgorithmName,
 } from '../../dns/algorithms.ts';
-import { wireProblems } from '../key-formats/key.ts';
+import { wireProblems } from '../../formats/key.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { boolean, enumeration, integer, nullable, timestamp, uuid } from '../../core/field.ts';
 import { GRANTS, RIGHTS_TEXTS } from './grants.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { bind, bindClause, bindList } from '../../domain/brands/bind.ts';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
-import type { Key } from '../../domain/key-formats/key.ts';
+import type { Key } from '../../formats/key.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import type { StampForm } from '../file-server.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { bind as brand } from '../../domain/brands/bind.ts';
-import { canonicalKey, keyProblems, type Key } from '../../domain/key-formats/key.ts';
-import { readBindKeys } from '../../domain/key-formats/read-bind.ts';
+import { canonicalKey, keyProblems, type Key } from '../../formats/key.ts';
+import { readBindKeys } from '../../formats/read-bind.ts';
 import { enumeration, integer } from '../../core/field.ts';
 import { described, object, optional, withDefault } from '../../core/object.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';

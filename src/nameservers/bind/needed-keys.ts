@@ -1,6 +1,6 @@
 import { blockOf, treeOf, wordsOf, type Statement } from '../../domain/access/bind-lists.ts';
-import { allTokens } from '../../domain/key-formats/read-bind.ts';
-import type { Origin, ReadIncluded } from '../../domain/key-formats/reader.ts';
+import { allTokens } from '../../formats/read-bind.ts';
+import type { Origin, ReadIncluded } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import type { KeyReferences } from '../driver.ts';
 

@@ -1,5 +1,5 @@
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
-import type { Key } from '../../domain/key-formats/key.ts';
+import type { Key } from '../../formats/key.ts';
 import { withConnection, type Endpoint, type Connection } from '../../net/connection.ts';
 import { NetError } from '../../net/faults.ts';
 import { DriverError } from '../driver.ts';

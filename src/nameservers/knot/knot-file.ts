@@ -1,9 +1,9 @@
 import type { PrintedConfiguration } from '../../domain/access/access.ts';
 import { knot as brand, knotKey, knotRule } from '../../domain/brands/knot.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
-import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
-import { knotEntries, readKnotKeys } from '../../domain/key-formats/read-knot.ts';
-import { quoted } from '../../domain/key-formats/writer.ts';
+import { canonicalKey, type Key } from '../../formats/key.ts';
+import { knotEntries, readKnotKeys } from '../../formats/read-knot.ts';
+import { quoted } from '../../formats/writer.ts';
 import { comparisonForm, nameForm } from '../../core/text/dns-name.ts';
 import { DriverError } from '../driver.ts';
 import { loadedKeys, type FileServer } from '../file-server.ts';

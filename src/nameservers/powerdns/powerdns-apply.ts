@@ -1,5 +1,5 @@
 import type { DesiredKey, DesiredState } from '../../domain/delivery/desired-state.ts';
-import { isSameMaterial, type KeyMaterial } from '../../domain/key-formats/key.ts';
+import { isSameMaterial, type KeyMaterial } from '../../formats/key.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import { DriverError, DuplicateKeyError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';

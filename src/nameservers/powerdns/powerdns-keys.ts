@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { powerdns } from '../../domain/brands/powerdns.ts';
-import type { Key, KeyMaterial } from '../../domain/key-formats/key.ts';
+import type { Key, KeyMaterial } from '../../formats/key.ts';
 import { DriverError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 

@@ -5,7 +5,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
-import { isSameMaterial, type KeyMaterial } from '../../domain/key-formats/key.ts';
+import { isSameMaterial, type KeyMaterial } from '../../formats/key.ts';
 import type { Difference, KeyReferences } from '../driver.ts';
 import {
   isEqual,

@@ -3,7 +3,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
-import { isSameMaterial, type KeyMaterial } from '../../domain/key-formats/key.ts';
+import { isSameMaterial, type KeyMaterial } from '../../formats/key.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 import { readGrants, type Grants } from './powerdns-grants.ts';

@@ -1,6 +1,6 @@
 import { powerdns as brand } from '../../domain/brands/powerdns.ts';
 import { isSameSet, type DesiredState } from '../../domain/delivery/desired-state.ts';
-import type { KeyMaterial } from '../../domain/key-formats/key.ts';
+import type { KeyMaterial } from '../../formats/key.ts';
 import { integer } from '../../core/field.ts';
 import { described, object, withDefault } from '../../core/object.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
 import { readBindAccess } from '../../../src/domain/access/bind.ts';
-import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
+import { KeyFileError } from '../../../src/formats/reader.ts';
 import { randomCases } from '../../harness/sizes.ts';
 
 const K = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
 import { readKnotAccess } from '../../../src/domain/access/knot.ts';
-import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
+import { KeyFileError } from '../../../src/formats/reader.ts';
 
 const SECRET = 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2U=';
 const KEYS = `key:

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
+import { KeyFileError } from '../../../src/formats/reader.ts';
 import { rewriteNsd } from '../../../src/domain/access/rewrite-nsd.ts';
 import { OWN, rewritten } from '../../harness/rewrites.ts';
 import { SECRET } from '../../harness/samples.ts';

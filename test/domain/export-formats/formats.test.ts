@@ -7,10 +7,10 @@ import {
   exportKey,
   exportKeys,
 } from '../../../src/domain/export-formats/formats.ts';
-import { isSameKey, readAlgorithm, type Key } from '../../../src/domain/key-formats/key.ts';
-import { detectFormat } from '../../../src/domain/key-formats/detect.ts';
-import { IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
-import { holdsSeveral } from '../../../src/domain/key-formats/writer.ts';
+import { isSameKey, readAlgorithm, type Key } from '../../../src/formats/key.ts';
+import { detectFormat } from '../../../src/formats/detect.ts';
+import { IMPORT_FORMATS } from '../../../src/formats/readers.ts';
+import { holdsSeveral } from '../../../src/formats/writer.ts';
 import { INJECTIONS, keysWith } from '../../harness/keys.ts';
 
 const KEY: Key = {

@@ -5,8 +5,8 @@ import {
   type Edit,
   type Source,
 } from '../../../domain/access/rewrite.ts';
-import { placeOf, type IncludedFile } from '../../../domain/key-formats/reader.ts';
-import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
+import { placeOf, type IncludedFile } from '../../../formats/reader.ts';
+import { IMPORT_FORMATS } from '../../../formats/readers.ts';
 import { firstOf } from '../../../core/text/first-of.ts';
 import { faultOf } from '../../../net/faults.ts';
 import type { Observed } from '../../imports/adoption.ts';

@@ -1,5 +1,5 @@
 import { matrixOf } from '../../../domain/access/access.ts';
-import { canonicalKey } from '../../../domain/key-formats/key.ts';
+import { canonicalKey } from '../../../formats/key.ts';
 import { tsigkey } from '../../../domain/resources/tsigkey.ts';
 import { comparisonForm } from '../../../core/text/dns-name.ts';
 import { defineCommand } from '../../flags/command.ts';

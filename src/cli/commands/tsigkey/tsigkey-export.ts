@@ -11,8 +11,8 @@ import {
   SIDES,
   type KeyFile,
 } from '../../../domain/export-formats/formats.ts';
-import { canonicalKey, type Key } from '../../../domain/key-formats/key.ts';
-import { holdsSeveral, type Primary } from '../../../domain/key-formats/writer.ts';
+import { canonicalKey, type Key } from '../../../formats/key.ts';
+import { holdsSeveral, type Primary } from '../../../formats/writer.ts';
 import { weaknessOf } from '../../../dns/algorithms.ts';
 import { createFolder } from '../../../net/files.ts';
 import { faultOf } from '../../../net/faults.ts';

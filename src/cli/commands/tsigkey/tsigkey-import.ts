@@ -1,7 +1,7 @@
 import { saysUses, type Finding } from '../../../domain/access/access.ts';
 import type { RightChange } from '../../../domain/access/changes.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
-import { isOwnKey } from '../../../domain/key-formats/own-keys.ts';
+import { isOwnKey } from '../../../formats/own-keys.ts';
 import { comparisonForm } from '../../../core/text/dns-name.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
 import { tsigkey } from '../../../domain/resources/tsigkey.ts';

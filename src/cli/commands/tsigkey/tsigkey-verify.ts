@@ -1,6 +1,6 @@
 import { testPorts } from '../../../dns/test-ports.ts';
 import type { Check, CheckResult, Verdict } from '../../../dns/key-check.ts';
-import { keyProblems } from '../../../domain/key-formats/key.ts';
+import { keyProblems } from '../../../formats/key.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { defineCommand } from '../../flags/command.ts';
 import { parsed, text, toggle, type ValuesOf } from '../../flags/flag.ts';

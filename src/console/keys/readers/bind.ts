@@ -1,5 +1,5 @@
 import { readBindRights } from '../../../domain/access/bind-rights.ts';
-import { readBindClauses } from '../../../domain/key-formats/read-bind.ts';
+import { readBindClauses } from '../../../formats/read-bind.ts';
 import { readerOf } from './reader.ts';
 
 export const read = readerOf(readBindClauses, (...given) => readBindRights(...given).rights);

@@ -1,5 +1,5 @@
 import { readDhcpdAccess } from '../../../domain/access/dhcpd.ts';
-import { readDhcpdClauses } from '../../../domain/key-formats/read-dhcpd.ts';
+import { readDhcpdClauses } from '../../../formats/read-dhcpd.ts';
 import { readerOf } from './reader.ts';
 
 export const read = readerOf(readDhcpdClauses, readDhcpdAccess);

@@ -1,4 +1,4 @@
-import { readColonLines } from '../../../domain/key-formats/read-lines.ts';
+import { readColonLines } from '../../../formats/read-lines.ts';
 import { readerOf } from './reader.ts';
 
 export const read = readerOf(readColonLines);

@@ -1,5 +1,5 @@
 import { readNsdAccess } from '../../../domain/access/nsd.ts';
-import { readNsdKeys } from '../../../domain/key-formats/read-nsd.ts';
+import { readNsdKeys } from '../../../formats/read-nsd.ts';
 import { readerOf } from './reader.ts';
 
 export const read = readerOf(readNsdKeys, readNsdAccess);

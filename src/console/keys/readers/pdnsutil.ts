@@ -1,4 +1,4 @@
-import { readPdnsutilLines } from '../../../domain/key-formats/read-lines.ts';
+import { readPdnsutilLines } from '../../../formats/read-lines.ts';
 import { readerOf } from './reader.ts';
 
 export const read = readerOf(readPdnsutilLines);

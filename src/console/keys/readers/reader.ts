@@ -4,9 +4,9 @@ import {
   type Matrix,
   type ServerConfiguration,
 } from '../../../domain/access/access.ts';
-import type { Key } from '../../../domain/key-formats/key.ts';
-import { isOwnKey, OWN_KEY } from '../../../domain/key-formats/own-keys.ts';
-import type { KeyReader, ReadIncluded } from '../../../domain/key-formats/reader.ts';
+import type { Key } from '../../../formats/key.ts';
+import { isOwnKey, OWN_KEY } from '../../../formats/own-keys.ts';
+import type { KeyReader, ReadIncluded } from '../../../formats/reader.ts';
 import { comparisonForm } from '../../../core/text/dns-name.ts';
 
 export interface KeyInFile {

@@ -1,4 +1,4 @@
-import { linesOf } from '../../core/text/lines.ts';
+import { linesOf } from '../core/text/lines.ts';
 import { entryOf, type Entry } from './reader.ts';
 
 /** The output of `pdnsutil list-tsig-keys`: a line with name, algorithm and secret for each key. */

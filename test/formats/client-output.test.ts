@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { detectFileFormat } from '../../../src/cli/imports/key-file.ts';
-import { CLIENT_FORMATS } from '../../../src/domain/key-formats/read-client-output.ts';
-import { KeyFileError, type Entry } from '../../../src/domain/key-formats/reader.ts';
-import { randomCases, sized } from '../../harness/sizes.ts';
+import { detectFileFormat } from '../../src/cli/imports/key-file.ts';
+import { CLIENT_FORMATS } from '../../src/formats/read-client-output.ts';
+import { KeyFileError, type Entry } from '../../src/formats/reader.ts';
+import { randomCases, sized } from '../harness/sizes.ts';
 
 const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';

@@ -1,4 +1,4 @@
-import { nameForm } from '../../core/text/dns-name.ts';
+import { nameForm } from '../core/text/dns-name.ts';
 import { OWN_KEY, OWN_KEYS } from './own-keys.ts';
 import {
   entryOf,

@@ -1,4 +1,4 @@
-import { nameForm } from '../../core/text/dns-name.ts';
+import { nameForm } from '../core/text/dns-name.ts';
 import { keyProblems, readAlgorithm, type Key } from './key.ts';
 
 export interface IncludedFile {

@@ -1,6 +1,6 @@
-import { normaliseUuid } from '../../core/field.ts';
-import { problemBelow, readRecords, withoutFormulaMark } from '../../core/text/csv.ts';
-import { looksLikeJson, memberOf, readJsonItems } from '../../core/text/json.ts';
+import { normaliseUuid } from '../core/field.ts';
+import { problemBelow, readRecords, withoutFormulaMark } from '../core/text/csv.ts';
+import { looksLikeJson, memberOf, readJsonItems } from '../core/text/json.ts';
 import { entryOf, KeyFileError, type Entry, type KeyReader } from './reader.ts';
 
 /** What clients print instead of a secret that the token may not see, or that they hide. */

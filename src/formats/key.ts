@@ -1,9 +1,9 @@
-import { ALGORITHM_NAMES, isAlgorithm } from '../../dns/algorithms.ts';
-import type { Problem } from '../../core/errors.ts';
-import type { Key } from '../../dns/tsig-key.ts';
-import { comparisonForm, fitsInMessage, withoutFinalDot } from '../../core/text/dns-name.ts';
+import { ALGORITHM_NAMES, isAlgorithm } from '../dns/algorithms.ts';
+import type { Problem } from '../core/errors.ts';
+import type { Key } from '../dns/tsig-key.ts';
+import { comparisonForm, fitsInMessage, withoutFinalDot } from '../core/text/dns-name.ts';
 
-export type { Key } from '../../dns/tsig-key.ts';
+export type { Key } from '../dns/tsig-key.ts';
 
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;

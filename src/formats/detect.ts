@@ -1,4 +1,4 @@
-import { linesOf } from '../../core/text/lines.ts';
+import { linesOf } from '../core/text/lines.ts';
 
 /** What only the configuration of ISC DHCP has. */
 const OF_DHCPD =

@@ -1,4 +1,4 @@
-import { linesOf } from '../../core/text/lines.ts';
+import { linesOf } from '../core/text/lines.ts';
 import {
   entryOf,
   KeyFileError,

@@ -1,4 +1,4 @@
-import { ALGORITHM_NAMES } from '../../dns/algorithms.ts';
+import { ALGORITHM_NAMES } from '../dns/algorithms.ts';
 import type { Key } from './key.ts';
 
 /** The primary server from which a secondary transfers: an IPv4 or IPv6 address and a port. */

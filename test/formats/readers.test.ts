@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exportKey } from '../../../src/domain/export-formats/formats.ts';
-import { canonicalKey } from '../../../src/domain/key-formats/key.ts';
-import { KeyFileError, type Entry } from '../../../src/domain/key-formats/reader.ts';
-import { detectFormat } from '../../../src/domain/key-formats/detect.ts';
-import { IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
-import { ALGORITHMS } from '../../../src/dns/algorithms.ts';
-import { keysWith } from '../../harness/keys.ts';
-import { randomCases, sized } from '../../harness/sizes.ts';
+import { exportKey } from '../../src/domain/export-formats/formats.ts';
+import { canonicalKey } from '../../src/formats/key.ts';
+import { KeyFileError, type Entry } from '../../src/formats/reader.ts';
+import { detectFormat } from '../../src/formats/detect.ts';
+import { IMPORT_FORMATS } from '../../src/formats/readers.ts';
+import { ALGORITHMS } from '../../src/dns/algorithms.ts';
+import { keysWith } from '../harness/keys.ts';
+import { randomCases, sized } from '../harness/sizes.ts';
 
 const K = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
 const MD5 = 'MDEyMzQ1Njc4OWFiY2RlZg==';
