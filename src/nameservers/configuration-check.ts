@@ -1,6 +1,6 @@
 import { ACCESS_READERS } from '../domain/access/readers.ts';
-import { policyZonesText, zonesWithoutList } from '../domain/access/unnamed.ts';
-import { zonesText } from '../domain/access/warnings.ts';
+import { policyZonesText, zonesWithoutList } from '../access/unnamed.ts';
+import { zonesText } from '../access/warnings.ts';
 import { listName } from '../domain/brands/brand.ts';
 import { KeyFileError } from '../formats/reader.ts';
 import type { NameServer } from '../domain/resources/name-server.ts';

@@ -1,4 +1,4 @@
-import type { PrintedConfiguration } from '../domain/access/access.ts';
+import type { PrintedConfiguration } from '../access/access.ts';
 import type { Brand } from '../domain/brands/brand.ts';
 import type { Fault } from '../core/fault.ts';
 import type { Kind } from '../core/field.ts';

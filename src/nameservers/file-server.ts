@@ -1,4 +1,4 @@
-import type { PrintedConfiguration } from '../domain/access/access.ts';
+import type { PrintedConfiguration } from '../access/access.ts';
 import type { Brand, Right } from '../domain/brands/brand.ts';
 import type { AccessLists } from '../domain/delivery/desired-state.ts';
 import { isSameMaterial, type Key } from '../formats/key.ts';

@@ -1,4 +1,4 @@
-import { matrixOf } from '../../src/domain/access/access.ts';
+import { matrixOf } from '../../src/access/access.ts';
 import { readBindAccess } from '../../src/domain/access/bind.ts';
 import { differencesAfter } from '../../src/domain/access/rewrite.ts';
 import { rewriteBind } from '../../src/domain/access/rewrite-bind.ts';

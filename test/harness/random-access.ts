@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { readPowerdns } from '../../src/cli/imports/powerdns.ts';
-import type { ServerConfiguration } from '../../src/domain/access/access.ts';
+import type { ServerConfiguration } from '../../src/access/access.ts';
 import { readKnotAccess } from '../../src/domain/access/knot.ts';
 import { readNsdAccess } from '../../src/domain/access/nsd.ts';
 import { knotKey } from '../../src/domain/brands/knot.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Row } from '../../src/domain/access/access.ts';
+import type { Row } from '../../src/access/access.ts';
 import {
   applyEdits,
   differencesAfter,

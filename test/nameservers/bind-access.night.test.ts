@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addressOf, matrixOf, type Requester } from '../../src/domain/access/access.ts';
+import { addressOf, matrixOf, type Requester } from '../../src/access/access.ts';
 import { readBindAccess } from '../../src/domain/access/bind.ts';
 import { RIGHTS } from '../../src/domain/brands/brand.ts';
 import { applyEdits } from '../../src/domain/access/rewrite.ts';

@@ -8,7 +8,7 @@ import {
   matrixOf,
   type Row,
   type ServerConfiguration,
-} from '../../src/domain/access/access.ts';
+} from '../../src/access/access.ts';
 import { ACCESS_READERS } from '../../src/domain/access/readers.ts';
 import {
   applyEdits,

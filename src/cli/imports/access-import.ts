@@ -6,9 +6,9 @@ import {
   type Matrix,
   type Row,
   type ServerConfiguration,
-} from '../../domain/access/access.ts';
-import { changesOf, grantsFrom, zonesIn, type RightChange } from '../../domain/access/changes.ts';
-import { useFindings, zonesText } from '../../domain/access/warnings.ts';
+} from '../../access/access.ts';
+import { changesOf, grantsFrom, zonesIn, type RightChange } from '../../access/changes.ts';
+import { useFindings, zonesText } from '../../access/warnings.ts';
 import { anyText, array, nullable } from '../../core/field.ts';
 import { responseObject } from '../../core/object.ts';
 import { rightsInZone, type Grants } from '../../domain/resources/grants.ts';

@@ -1,6 +1,6 @@
-import type { Row, ServerConfiguration } from '../../domain/access/access.ts';
-import type { RightChange } from '../../domain/access/changes.ts';
-import { zonesText } from '../../domain/access/warnings.ts';
+import type { Row, ServerConfiguration } from '../../access/access.ts';
+import type { RightChange } from '../../access/changes.ts';
+import { zonesText } from '../../access/warnings.ts';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import { testPorts } from '../../dns/test-ports.ts';
 import type { Check } from '../../dns/key-check.ts';

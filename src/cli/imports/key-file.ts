@@ -6,7 +6,7 @@ import {
   type ReadIncluded,
 } from '../../formats/reader.ts';
 import { ACCESS_READERS } from '../../domain/access/readers.ts';
-import type { PrintedConfiguration, ServerConfiguration } from '../../domain/access/access.ts';
+import type { PrintedConfiguration, ServerConfiguration } from '../../access/access.ts';
 import { detectFormat } from '../../formats/detect.ts';
 import { CLIENT_FORMATS, detectClientFormat } from '../../formats/read-client-output.ts';
 import { IMPORT_FORMATS } from '../../formats/readers.ts';

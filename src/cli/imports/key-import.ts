@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DefinedKey, Finding, ServerConfiguration } from '../../domain/access/access.ts';
-import { keyFindings } from '../../domain/access/warnings.ts';
+import type { DefinedKey, Finding, ServerConfiguration } from '../../access/access.ts';
+import { keyFindings } from '../../access/warnings.ts';
 import { ALGORITHM_NAMES } from '../../dns/algorithms.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { firstOf } from '../../core/text/first-of.ts';

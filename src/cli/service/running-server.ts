@@ -1,4 +1,4 @@
-import type { PrintedConfiguration } from '../../domain/access/access.ts';
+import type { PrintedConfiguration } from '../../access/access.ts';
 import type { Edit, Source } from '../../domain/access/rewrite.ts';
 import type { IncludedFile } from '../../formats/reader.ts';
 

@@ -1,4 +1,4 @@
-import { changesOf, grantsFrom, type RightChange } from '../../domain/access/changes.ts';
+import { changesOf, grantsFrom, type RightChange } from '../../access/changes.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { asRequestError, get, send, type RequestError } from '../requests.ts';
 import type { Key, Pool, Zone } from '../resources.ts';

@@ -1,8 +1,8 @@
 import { KeyFileError, type Origin } from '../../formats/reader.ts';
 import type { Token } from '../../formats/read-bind.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
-import { contains, type Range, type Requester } from './access.ts';
-import { readRange } from './ranges.ts';
+import { contains, type Range, type Requester } from '../../access/access.ts';
+import { readRange } from '../../access/ranges.ts';
 
 export interface Statement {
   readonly origin: Origin;

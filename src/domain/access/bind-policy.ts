@@ -1,5 +1,5 @@
 import { nameForm } from '../../core/text/dns-name.ts';
-import type { AccessList } from './access.ts';
+import type { AccessList } from '../../access/access.ts';
 import { blockOf, textOfStatement, wordsOf, type Statement } from './bind-lists.ts';
 
 /** The kinds of rules whose identity is not the name of a key. */

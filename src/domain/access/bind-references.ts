@@ -1,5 +1,5 @@
 import { nameForm } from '../../core/text/dns-name.ts';
-import type { Finding, Reference, Role, ZoneAccess } from './access.ts';
+import type { Finding, Reference, Role, ZoneAccess } from '../../access/access.ts';
 import {
   blockOf,
   matchListOf,

@@ -9,7 +9,7 @@ import type {
   Requester,
   ServerConfiguration,
   ZoneAccess,
-} from './access.ts';
+} from '../../access/access.ts';
 import {
   ANY,
   blockOf,

@@ -10,7 +10,7 @@ import {
   wordTokens,
   type Statement,
 } from './bind-lists.ts';
-import { unknownWord } from './unknown-word.ts';
+import { unknownWord } from '../../access/unknown-word.ts';
 
 /** The statements with an address match list. */
 const LISTS =

@@ -1,7 +1,7 @@
 import { OF_SESSION } from '../../formats/read-bind.ts';
 import type { ReadIncluded } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
-import type { ServerConfiguration } from './access.ts';
+import type { ServerConfiguration } from '../../access/access.ts';
 import { blockOf, named, wordsOf, type Statement } from './bind-lists.ts';
 import { openPolicies, otherZones, referencesIn, undefinedKeys } from './bind-references.ts';
 import { readBindRights } from './bind-rights.ts';

@@ -2,7 +2,7 @@ import type { KnotEntry } from '../../formats/read-knot.ts';
 import { KeyFileError, type Origin } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { isMisspelt } from '../../core/text/suggestion.ts';
-import { unknownWord } from './unknown-word.ts';
+import { unknownWord } from '../../access/unknown-word.ts';
 
 /** The sections of every version since Knot DNS 2.0, besides those of its modules. */
 const SECTIONS = [

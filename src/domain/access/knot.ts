@@ -11,10 +11,10 @@ import {
   type Requester,
   type ServerConfiguration,
   type ZoneAccess,
-} from './access.ts';
+} from '../../access/access.ts';
 import { checkEntries, checkSection } from './knot-syntax.ts';
-import { placesIn, type PlaceOf } from './places.ts';
-import { familiesOf, readRange } from './ranges.ts';
+import { placesIn, type PlaceOf } from '../../access/places.ts';
+import { familiesOf, readRange } from '../../access/ranges.ts';
 
 export const SECTIONS = ['server', 'key', 'remote', 'remotes', 'acl', 'template', 'zone'];
 

@@ -7,7 +7,7 @@ import {
 import { KeyFileError } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { isMisspelt } from '../../core/text/suggestion.ts';
-import { unknownWord } from './unknown-word.ts';
+import { unknownWord } from '../../access/unknown-word.ts';
 
 /** The attributes that decide about rights. No other attribute is similar to one or to a section. */
 const DECIDING = [

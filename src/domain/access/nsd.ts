@@ -20,10 +20,10 @@ import {
   type Role,
   type ServerConfiguration,
   type ZoneAccess,
-} from './access.ts';
+} from '../../access/access.ts';
 import { checkNsdEntries, keyIndex } from './nsd-syntax.ts';
-import { placesIn, type PlaceOf } from './places.ts';
-import { familiesOf, readRange } from './ranges.ts';
+import { placesIn, type PlaceOf } from '../../access/places.ts';
+import { familiesOf, readRange } from '../../access/ranges.ts';
 
 /** A line `provide-xfr:`, which permits a key from addresses, or unsigned requests, or no one. */
 interface Line {

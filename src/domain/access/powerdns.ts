@@ -10,8 +10,8 @@ import {
   type Reference,
   type ServerConfiguration,
   type ZoneAccess,
-} from './access.ts';
-import { familiesOf, readRange } from './ranges.ts';
+} from '../../access/access.ts';
+import { familiesOf, readRange } from '../../access/ranges.ts';
 
 export interface PowerdnsServer {
   readonly keys: readonly DefinedKey[];

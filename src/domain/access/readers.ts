@@ -1,7 +1,7 @@
 import type { ReadIncluded } from '../../formats/reader.ts';
-import type { ServerConfiguration } from './access.ts';
+import type { ServerConfiguration } from '../../access/access.ts';
 import { readBindAccess } from './bind.ts';
-import { readDhcpdAccess } from './dhcpd.ts';
+import { readDhcpdAccess } from '../../access/dhcpd.ts';
 import { readKnotAccess } from './knot.ts';
 import { readNsdAccess } from './nsd.ts';
 

@@ -4,7 +4,7 @@ import type { Origin } from '../../formats/reader.ts';
 import { quoted } from '../../formats/writer.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { linesOf } from '../../core/text/lines.ts';
-import type { Row } from './access.ts';
+import type { Row } from '../../access/access.ts';
 import { keysOf, SECTIONS, valueOf, valuesOf } from './knot.ts';
 import { movedBy, type Edit, type Rewriter } from './rewrite.ts';
 

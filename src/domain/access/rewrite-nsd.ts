@@ -8,7 +8,7 @@ import {
 import { KeyFileError } from '../../formats/reader.ts';
 import { quoted } from '../../formats/writer.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
-import type { Row } from './access.ts';
+import type { Row } from '../../access/access.ts';
 import { keyIndex } from './nsd-syntax.ts';
 import { keyOf, valueOf } from './nsd.ts';
 import {

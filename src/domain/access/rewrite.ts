@@ -10,7 +10,7 @@ import {
   type DefinedKey,
   type Row,
   type ServerConfiguration,
-} from './access.ts';
+} from '../../access/access.ts';
 import { ACCESS_READERS } from './readers.ts';
 
 /** A part of a configuration file to replace: from `start` to `end`, in UTF-16 units of its text. */

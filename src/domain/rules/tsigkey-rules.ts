@@ -1,4 +1,4 @@
-import { publicationOf } from '../access/published-secrets.ts';
+import { publicationOf } from '../../access/published-secrets.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Lock, Reader } from '../../core/ports.ts';
 import { readable } from '../../core/unreadable.ts';

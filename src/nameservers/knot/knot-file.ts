@@ -1,4 +1,4 @@
-import type { PrintedConfiguration } from '../../domain/access/access.ts';
+import type { PrintedConfiguration } from '../../access/access.ts';
 import { knot as brand, knotKey, knotRule } from '../../domain/brands/knot.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../formats/key.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
+import { matrixOf, saysUses } from '../../../src/access/access.ts';
 import { readBindAccess } from '../../../src/domain/access/bind.ts';
 import { KeyFileError } from '../../../src/formats/reader.ts';
 import { randomCases } from '../../harness/sizes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
+import { matrixOf, saysUses } from '../../../src/access/access.ts';
 import { readKnotAccess } from '../../../src/domain/access/knot.ts';
 import { KeyFileError } from '../../../src/formats/reader.ts';
 

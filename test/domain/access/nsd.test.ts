@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
+import { matrixOf, saysUses } from '../../../src/access/access.ts';
 import { readNsdAccess } from '../../../src/domain/access/nsd.ts';
 import { KeyFileError } from '../../../src/formats/reader.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matrixOf } from '../../../src/domain/access/access.ts';
+import { matrixOf } from '../../../src/access/access.ts';
 import { readPowerdnsAccess } from '../../../src/domain/access/powerdns.ts';
 
 const KEYS = ['K1.', 'k2'].map((name) => ({

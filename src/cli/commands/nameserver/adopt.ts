@@ -1,7 +1,7 @@
-import type { ServerConfiguration } from '../../../domain/access/access.ts';
+import type { ServerConfiguration } from '../../../access/access.ts';
 import { REWRITERS } from '../../../domain/access/rewriters.ts';
-import { policyZonesText, zonesWithoutList } from '../../../domain/access/unnamed.ts';
-import { zonesText } from '../../../domain/access/warnings.ts';
+import { policyZonesText, zonesWithoutList } from '../../../access/unnamed.ts';
+import { zonesText } from '../../../access/warnings.ts';
 import { listName, RIGHTS } from '../../../domain/brands/brand.ts';
 import { comparisonForm } from '../../../core/text/dns-name.ts';
 import { firstOf } from '../../../core/text/first-of.ts';

@@ -1,4 +1,4 @@
-import { matrixOf } from '../../../domain/access/access.ts';
+import { matrixOf } from '../../../access/access.ts';
 import { canonicalKey } from '../../../formats/key.ts';
 import { tsigkey } from '../../../domain/resources/tsigkey.ts';
 import { comparisonForm } from '../../../core/text/dns-name.ts';

@@ -1,6 +1,6 @@
-import { saysUses, type Finding } from '../../../domain/access/access.ts';
-import type { RightChange } from '../../../domain/access/changes.ts';
-import { zonesText } from '../../../domain/access/warnings.ts';
+import { saysUses, type Finding } from '../../../access/access.ts';
+import type { RightChange } from '../../../access/changes.ts';
+import { zonesText } from '../../../access/warnings.ts';
 import { isOwnKey } from '../../../formats/own-keys.ts';
 import { comparisonForm } from '../../../core/text/dns-name.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';

@@ -1,4 +1,4 @@
-import { readDhcpdAccess } from '../../../domain/access/dhcpd.ts';
+import { readDhcpdAccess } from '../../../access/dhcpd.ts';
 import { readDhcpdClauses } from '../../../formats/read-dhcpd.ts';
 import { readerOf } from './reader.ts';
 

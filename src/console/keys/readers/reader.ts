@@ -3,7 +3,7 @@ import {
   saysUses,
   type Matrix,
   type ServerConfiguration,
-} from '../../../domain/access/access.ts';
+} from '../../../access/access.ts';
 import type { Key } from '../../../formats/key.ts';
 import { isOwnKey, OWN_KEY } from '../../../formats/own-keys.ts';
 import type { KeyReader, ReadIncluded } from '../../../formats/reader.ts';

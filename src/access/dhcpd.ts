@@ -1,6 +1,6 @@
-import { dhcpdKeys } from '../../formats/read-dhcpd.ts';
-import type { ReadIncluded } from '../../formats/reader.ts';
-import { comparisonForm } from '../../core/text/dns-name.ts';
+import { dhcpdKeys } from '../formats/read-dhcpd.ts';
+import type { ReadIncluded } from '../formats/reader.ts';
+import { comparisonForm } from '../core/text/dns-name.ts';
 import type { ServerConfiguration } from './access.ts';
 import { placesIn } from './places.ts';
 

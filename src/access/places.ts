@@ -1,4 +1,4 @@
-import { placeOf, type Origin, type ReadIncluded } from '../../formats/reader.ts';
+import { placeOf, type Origin, type ReadIncluded } from '../formats/reader.ts';
 
 export type PlaceOf = (origin: Origin) => string;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { publicationOf } from '../../../src/domain/access/published-secrets.ts';
+import { publicationOf } from '../../src/access/published-secrets.ts';
 
 test.each([
   [

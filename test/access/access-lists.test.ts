@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { addressOf, matrixOf, type ServerConfiguration } from '../../src/domain/access/access.ts';
+import { addressOf, matrixOf, type ServerConfiguration } from '../../src/access/access.ts';
 import { readKnotAccess } from '../../src/domain/access/knot.ts';
 import { readNsdAccess } from '../../src/domain/access/nsd.ts';
 import { readPowerdns } from '../../src/cli/imports/powerdns.ts';

@@ -1,8 +1,8 @@
-import { RIGHTS, type Right } from '../brands/brand.ts';
-import type { Key } from '../../dns/tsig-key.ts';
-import { comparisonForm } from '../../core/text/dns-name.ts';
-import { firstOf } from '../../core/text/first-of.ts';
-import { numberOf, textOf } from '../../core/text/ip-numbers.ts';
+import { RIGHTS, type Right } from '../domain/brands/brand.ts';
+import type { Key } from '../dns/tsig-key.ts';
+import { comparisonForm } from '../core/text/dns-name.ts';
+import { firstOf } from '../core/text/first-of.ts';
+import { numberOf, textOf } from '../core/text/ip-numbers.ts';
 
 const BITS = { 4: 32, 6: 128 } as const;
 export const FAMILIES = [4, 6] as const;

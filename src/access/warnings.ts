@@ -1,6 +1,6 @@
-import { isSameKey, type Key } from '../../formats/key.ts';
-import { comparisonForm, zoneText } from '../../core/text/dns-name.ts';
-import { firstOf } from '../../core/text/first-of.ts';
+import { isSameKey, type Key } from '../formats/key.ts';
+import { comparisonForm, zoneText } from '../core/text/dns-name.ts';
+import { firstOf } from '../core/text/first-of.ts';
 import { type DefinedKey, type Finding, type Matrix, type ServerConfiguration } from './access.ts';
 import { publicationOf } from './published-secrets.ts';
 

@@ -8,7 +8,7 @@ import {
   type Range,
   type Requester,
   type ServerConfiguration,
-} from '../../../src/domain/access/access.ts';
+} from '../../src/access/access.ts';
 
 const NET = prefixOf(addressOf('192.0.2.0'), 24);
 const HOST = prefixOf(addressOf('192.0.2.1'));

@@ -1,4 +1,4 @@
-import { KeyFileError, type Origin } from '../../formats/reader.ts';
+import { KeyFileError, type Origin } from '../formats/reader.ts';
 
 /** Only words of this form are certainly no part of a secret. */
 const PLAIN = /^[a-z-]{1,24}:?$/;

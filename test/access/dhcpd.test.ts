@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { matrixOf, saysUses } from '../../../src/domain/access/access.ts';
-import { readDhcpdAccess } from '../../../src/domain/access/dhcpd.ts';
-import { KeyFileError } from '../../../src/formats/reader.ts';
+import { matrixOf, saysUses } from '../../src/access/access.ts';
+import { readDhcpdAccess } from '../../src/access/dhcpd.ts';
+import { KeyFileError } from '../../src/formats/reader.ts';
 
 const K = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
 
