@@ -79,7 +79,7 @@ export const readNameServer: ReadRunningServer = async (configPath, name, zones)
 };
 
 export const openFiles: OpenFiles = async (configPath, name) => {
-  const { openFiles: open } = await import('./nameservers/edited-files.ts');
+  const { openFiles: open } = await import('./brands/edited-files.ts');
   const driver = await localDriver(configPath, name);
   const opened = await explained(async () => {
     const files = await driver.files?.(AbortSignal.timeout(PRINT_MS));
@@ -102,7 +102,7 @@ export const openFiles: OpenFiles = async (configPath, name) => {
 const NAME_MS = 5_000;
 
 export const formerFiles: FormerFiles = async (configPath) => {
-  const { DRIVERS } = await import('./nameservers/drivers.ts');
+  const { DRIVERS } = await import('./brands/drivers.ts');
   const { formerFilesOf } = await import('./nameservers/configuration-check.ts');
   const signal = AbortSignal.timeout(NAME_MS);
   const found = await Promise.all(
@@ -115,7 +115,7 @@ export const formerFiles: FormerFiles = async (configPath) => {
 };
 
 async function localDriver(configPath: string | undefined, name: string) {
-  const { DRIVERS } = await import('./nameservers/drivers.ts');
+  const { DRIVERS } = await import('./brands/drivers.ts');
   const { driver: brand, local } = await localServer(configPath, name);
   const driver = DRIVERS[brand]?.create(local, '');
   if (driver === undefined) throw new TypeError(`No driver is named '${brand}'`);
@@ -124,7 +124,7 @@ async function localDriver(configPath: string | undefined, name: string) {
 
 /** Runs `work`. Translates a `DriverError` to a `CommandError`. */
 async function explained<T>(work: () => Promise<T>): Promise<T> {
-  const { DriverError } = await import('./nameservers/driver.ts');
+  const { DriverError } = await import('./brands/driver.ts');
   try {
     return await work();
   } catch (error) {

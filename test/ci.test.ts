@@ -160,13 +160,13 @@ test('.ci/run counts errors outside of tests, also beside a test that it would r
 test('the night runs suites that ask for its size through another module', () => {
   const { out } = runVitest('list', '--filesOnly');
   expect(out).toContain('[suites] test/delivery/grants.test.ts\n'); // in harness/nightly.ts
-  expect(out).toContain('[suites] test/nameservers/bind-driver.test.ts\n'); // beside the suite
+  expect(out).toContain('[suites] test/brands/bind/driver.test.ts\n'); // beside the suite
   expect(out).not.toContain('test/ci.test.ts');
 });
 
 test('.ci/run starts each suite of the gate that uses programs without any program', () => {
   const files = runScript('starting.mjs').out.split('\n');
-  expect(files).toContain('test/nameservers/bind-driver.test.ts'); // asks in a module of the harness
+  expect(files).toContain('test/brands/bind/driver.test.ts'); // asks in a module of the harness
   expect(files).not.toContain('test/http/zones.test.ts');
   expect(files.filter((file) => file.endsWith('.night.test.ts'))).toEqual([]);
 });

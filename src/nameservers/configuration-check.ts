@@ -1,11 +1,11 @@
-import { ACCESS_READERS } from '../domain/access/readers.ts';
+import { ACCESS_READERS } from '../brands/access-readers.ts';
 import { policyZonesText, zonesWithoutList } from '../access/unnamed.ts';
 import { zonesText } from '../access/warnings.ts';
-import { listName } from '../domain/brands/brand.ts';
+import { listName } from '../brands/brand.ts';
 import { KeyFileError } from '../formats/reader.ts';
 import type { NameServer } from '../domain/resources/name-server.ts';
-import { DriverError, type Driver, type Requirement } from './driver.ts';
-import { keptBeside, openFiles } from './edited-files.ts';
+import { DriverError, type Driver, type Requirement } from '../brands/driver.ts';
+import { keptBeside, openFiles } from '../brands/edited-files.ts';
 
 /**
  * Says in which of these zones no key of Tsigil gets a right, because the configuration names no list

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { readUse, type KeyLog, type LoggedUse, type Operation } from '../domain/brands/key-log.ts';
+import { readUse, type KeyLog, type LoggedUse, type Operation } from '../brands/key-log.ts';
 import { MAX_USES, type KeyUse } from '../domain/delivery/agent-protocol.ts';
 import type { LogRecord } from '../domain/delivery/delivery-ports.ts';
 import { testPortsAbout, type TestedKey } from '../dns/test-ports.ts';

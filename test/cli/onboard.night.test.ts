@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { BRAND_NAMES } from '../../src/domain/brands/brands.ts';
+import { BRAND_NAMES } from '../../src/brands/brands.ts';
 import { readAgentFile } from '../../src/config/agent/agent-file.ts';
 import { localProblems } from '../../src/nameservers/reconciler/registration.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { BrandName } from '../../src/domain/brands/brands.ts';
+import type { BrandName } from '../../src/brands/brands.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import { call } from '../harness/brands/powerdns.ts';

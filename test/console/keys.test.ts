@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { titleOf } from '../../src/console/nameservers/titles.ts';
-import { BRANDS } from '../../src/domain/brands/brands.ts';
+import { BRANDS } from '../../src/brands/brands.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { consolePages, expectAccessible, hasChromium } from '../harness/chromium.ts';
 import { createKey, delivering, startDeliveryServer, untilLive } from '../harness/delivery.ts';

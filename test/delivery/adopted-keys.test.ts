@@ -15,7 +15,7 @@ import {
 import { ZONES } from '../harness/driven-server.ts';
 import { SECRET } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { newKey } from '../nameservers/driver-contract.ts';
+import { newKey } from '../brands/driver-contract.ts';
 
 const ALGORITHM = 'hmac-sha256';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { DriverError } from '../../src/nameservers/driver.ts';
+import { DriverError } from '../../src/brands/driver.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { startAgent, startAgentRequests, type AgentRequests } from './agent-requests.ts';

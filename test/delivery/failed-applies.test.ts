@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
+import { DriverError, type Driver } from '../../src/brands/driver.ts';
 import { deliveriesOf } from '../../src/domain/delivery/status.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';

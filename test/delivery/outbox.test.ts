@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LeaseLostError } from '../../src/domain/delivery/delivery-ports.ts';
 import type { Store } from '../../src/core/ports.ts';
-import { newSlicer } from '../../src/nameservers/slices.ts';
+import { newSlicer } from '../../src/brands/slices.ts';
 import { candidatesOf } from '../../src/store/delivery/candidates.ts';
 import { reduceOutboxes } from '../../src/store/delivery/claims.ts';
 import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';

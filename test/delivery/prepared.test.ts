@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bindClause } from '../../src/domain/brands/bind.ts';
-import { knotKey } from '../../src/domain/brands/knot.ts';
-import { nsdKey } from '../../src/domain/brands/nsd.ts';
+import { bindClause } from '../../src/brands/bind/brand.ts';
+import { knotKey } from '../../src/brands/knot/brand.ts';
+import { nsdKey } from '../../src/brands/nsd/brand.ts';
 import { tsigil } from '../cli/run.ts';
 import { createAgent, type TestAgent } from '../harness/agent.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
@@ -21,7 +21,7 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { nightly } from '../harness/nightly.ts';
-import { newKey } from '../nameservers/driver-contract.ts';
+import { newKey } from '../brands/driver-contract.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { IS_LONG } from '../harness/sizes.ts';
 

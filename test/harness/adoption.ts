@@ -1,9 +1,9 @@
 import { matrixOf } from '../../src/access/access.ts';
-import { readBindAccess } from '../../src/domain/access/bind.ts';
-import { differencesAfter } from '../../src/domain/access/rewrite.ts';
-import { rewriteBind } from '../../src/domain/access/rewrite-bind.ts';
-import { bindClause, bindList } from '../../src/domain/brands/bind.ts';
-import { listName, RIGHTS } from '../../src/domain/brands/brand.ts';
+import { readBindAccess } from '../../src/brands/bind/access.ts';
+import { differencesAfter } from '../../src/brands/rewrite.ts';
+import { rewriteBind } from '../../src/brands/bind/rewrite.ts';
+import { bindClause, bindList } from '../../src/brands/bind/brand.ts';
+import { listName, RIGHTS } from '../../src/brands/brand.ts';
 
 /** The path of Tsigil's file. */
 export const OWN = '/etc/bind/tsigil/keys.conf';

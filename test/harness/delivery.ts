@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
-import { rightsOf } from '../../src/domain/brands/brand.ts';
-import { BRANDS } from '../../src/domain/brands/brands.ts';
-import type { DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
+import { rightsOf } from '../../src/brands/brand.ts';
+import { BRANDS } from '../../src/brands/brands.ts';
+import type { DesiredKey, Right } from '../../src/brands/desired-state.ts';
 import { probeKey } from '../../src/net/probe.ts';
 import type { Brand } from './brands/brand.ts';
 import type { Client } from './client.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BrandName } from '../../src/domain/brands/brands.ts';
+import type { BrandName } from '../../src/brands/brands.ts';
 import type { Brand } from './brands/brand.ts';
 
 /** What an operator adds to the configuration so that the log shows the use of keys. */

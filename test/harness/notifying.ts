@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DatabaseSync } from '@photostructure/sqlite';
-import type { BrandName } from '../../src/domain/brands/brands.ts';
+import type { BrandName } from '../../src/brands/brands.ts';
 import type { Brand } from './brands/brand.ts';
 import { call } from './brands/powerdns.ts';
 import type { DrivenServer } from './driven-server.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { readBindAccess } from '../../src/domain/access/bind.ts';
+import { readBindAccess } from '../../src/brands/bind/access.ts';
 import { CLASSES, encodeMessage, OPCODES, TYPES } from '../../src/dns/message.ts';
 import { bind } from './brands/bind.ts';
 import { zoneText } from './driven-server.ts';

@@ -6,12 +6,12 @@ import {
   type Edit,
   type Move,
   type Rewriter,
-} from '../../src/domain/access/rewrite.ts';
-import { bind, bindClause, bindList } from '../../src/domain/brands/bind.ts';
-import { rightsOf, type Brand } from '../../src/domain/brands/brand.ts';
-import { knot, knotKey, knotRule } from '../../src/domain/brands/knot.ts';
-import { nsd, nsdKey, nsdPattern } from '../../src/domain/brands/nsd.ts';
-import { grantsOf } from '../../src/domain/delivery/desired-state.ts';
+} from '../../src/brands/rewrite.ts';
+import { bind, bindClause, bindList } from '../../src/brands/bind/brand.ts';
+import { rightsOf, type Brand } from '../../src/brands/brand.ts';
+import { knot, knotKey, knotRule } from '../../src/brands/knot/brand.ts';
+import { nsd, nsdKey, nsdPattern } from '../../src/brands/nsd/brand.ts';
+import { grantsOf } from '../../src/brands/desired-state.ts';
 import { canonicalKey, type Key } from '../../src/formats/key.ts';
 
 interface Writer {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { BRAND_NAMES } from '../../src/domain/brands/brands.ts';
+import { BRAND_NAMES } from '../../src/brands/brands.ts';
 import { localProblems } from '../../src/nameservers/reconciler/registration.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { DEFAULT_POOL } from '../harness/delivery.ts';

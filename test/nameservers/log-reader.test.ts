@@ -8,7 +8,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { BRANDS } from '../../src/domain/brands/brands.ts';
+import { BRANDS } from '../../src/brands/brands.ts';
 import { testPorts } from '../../src/dns/test-ports.ts';
 import type { Evidence } from '../../src/domain/resources/name-server-status.ts';
 import { createLogReader, type LogReader } from '../../src/nameservers/log-reader.ts';

@@ -4,14 +4,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Access, DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
-import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import type { Access, DesiredKey, Right } from '../../src/brands/desired-state.ts';
+import { DRIVERS } from '../../src/brands/drivers.ts';
 import { verifyByQueries, verifySlowly } from '../../src/nameservers/reconciler/verification.ts';
 import { findServedZone, verifyExpectations } from '../../src/net/probe.ts';
 import { freePort } from '../harness/connections.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
-import { DRIVER_ID, newKey } from './driver-contract.ts';
+import { DRIVER_ID, newKey } from '../brands/driver-contract.ts';
 
 const ZONE = ZONES[0];
 const RIGHTS = ['transfer', 'update'] as const;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { InvalidArgumentError } from 'commander';
-import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
+import { RIGHTS, type Right } from '../../brands/brand.ts';
 import { commonGrants, grantsIn, type Grant } from '../../domain/resources/grants.ts';
 import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';

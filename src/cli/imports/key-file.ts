@@ -5,7 +5,7 @@ import {
   type KeyReader,
   type ReadIncluded,
 } from '../../formats/reader.ts';
-import { ACCESS_READERS } from '../../domain/access/readers.ts';
+import { ACCESS_READERS } from '../../brands/access-readers.ts';
 import type { PrintedConfiguration, ServerConfiguration } from '../../access/access.ts';
 import { detectFormat } from '../../formats/detect.ts';
 import { CLIENT_FORMATS, detectClientFormat } from '../../formats/read-client-output.ts';

@@ -1,6 +1,6 @@
 import { anyText, array, type Kind } from '../../core/field.ts';
 import { optional, responseObject } from '../../core/object.ts';
-import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../domain/access/powerdns.ts';
+import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../brands/powerdns/access.ts';
 import { entryOf } from '../../formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';

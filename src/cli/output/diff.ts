@@ -1,4 +1,4 @@
-import { applyEdits, inOrder, type Edit } from '../../domain/access/rewrite.ts';
+import { applyEdits, inOrder, type Edit } from '../../brands/rewrite.ts';
 
 /** The number of lines before and behind each change. */
 const CONTEXT = 3;

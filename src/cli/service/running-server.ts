@@ -1,5 +1,5 @@
 import type { PrintedConfiguration } from '../../access/access.ts';
-import type { Edit, Source } from '../../domain/access/rewrite.ts';
+import type { Edit, Source } from '../../brands/rewrite.ts';
 import type { IncludedFile } from '../../formats/reader.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { REPORTING_UNKNOWN_KEYS } from '../brands/brands.ts';
+import { REPORTING_UNKNOWN_KEYS } from '../../brands/brands.ts';
 import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,

@@ -1,4 +1,4 @@
-import { setupSteps } from '../brands/setup.ts';
+import { setupSteps } from '../../brands/setup.ts';
 import { anyText, enumeration, integer } from '../../core/field.ts';
 import { described, list, responseObject } from '../../core/object.ts';
 import { allPages } from '../../core/pages.ts';

@@ -13,7 +13,7 @@ import {
   type KeptKey,
   type Right,
   type Zones,
-} from './desired-state.ts';
+} from '../../brands/desired-state.ts';
 import type { Candidate, Delivery, Desire, Undeliverable } from './delivery-ports.ts';
 
 /**

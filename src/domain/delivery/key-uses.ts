@@ -1,5 +1,5 @@
-import { findBrand } from '../brands/brands.ts';
-import { OPERATIONS, OUTCOMES, type Operation } from '../brands/key-log.ts';
+import { findBrand } from '../../brands/brands.ts';
+import { OPERATIONS, OUTCOMES, type Operation } from '../../brands/key-log.ts';
 import { EXAMPLE_ID } from '../../core/error-entry.ts';
 import {
   anyText,

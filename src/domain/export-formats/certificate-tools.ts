@@ -1,4 +1,4 @@
-import { bindClause } from '../brands/bind.ts';
+import { bindClause } from '../../brands/bind/brand.ts';
 import {
   comments,
   environmentFile,

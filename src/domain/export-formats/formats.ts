@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { BRANDS } from '../brands/brands.ts';
+import { BRANDS } from '../../brands/brands.ts';
 import { canonicalKey, keyProblems, type Key } from '../../formats/key.ts';
 import { holdsSeveral, type ExportFormat, type Primary } from '../../formats/writer.ts';
 import { ServiceError } from '../../core/errors.ts';

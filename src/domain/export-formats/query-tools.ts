@@ -1,4 +1,4 @@
-import { bindClause } from '../brands/bind.ts';
+import { bindClause } from '../../brands/bind/brand.ts';
 import type { Key } from '../../formats/key.ts';
 import {
   EVERY_ALGORITHM,

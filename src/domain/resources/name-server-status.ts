@@ -1,5 +1,5 @@
-import { REPORTING_UNKNOWN_KEYS } from '../brands/brands.ts';
-import { OPERATIONS } from '../brands/key-log.ts';
+import { REPORTING_UNKNOWN_KEYS } from '../../brands/brands.ts';
+import { OPERATIONS } from '../../brands/key-log.ts';
 import {
   anyText,
   enumeration,

@@ -1,5 +1,5 @@
-import { BRAND_NAMES, BRANDS } from '../brands/brands.ts';
-import { RIGHTS, rightsOf, type Brand } from '../brands/brand.ts';
+import { BRAND_NAMES, BRANDS } from '../../brands/brands.ts';
+import { RIGHTS, rightsOf, type Brand } from '../../brands/brand.ts';
 import { boolean, enumeration, list, text, uuid } from '../../core/field.ts';
 import { defineFields, defineResource, OPERATIONS, type ResourceOf } from '../../core/resource.ts';
 import { dnsAddressProblem } from '../../core/text/dns-address.ts';

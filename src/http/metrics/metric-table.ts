@@ -1,4 +1,4 @@
-import { REPORTING_UNKNOWN_KEYS } from '../../domain/brands/brands.ts';
+import { REPORTING_UNKNOWN_KEYS } from '../../brands/brands.ts';
 import type { withStatus } from '../../domain/delivery/status.ts';
 import type { EncryptionStatus } from '../../domain/encryption/encryption-status.ts';
 import { LIFECYCLE_STATES, WAITING_REASONS } from '../../domain/resources/lineage.ts';

@@ -1,6 +1,6 @@
 import type { Action } from '../../domain/actions/action.ts';
 import { ACTIONS } from '../../domain/actions/actions.ts';
-import { BRANDS } from '../../domain/brands/brands.ts';
+import { BRANDS } from '../../brands/brands.ts';
 import type { JsonSchema } from '../../core/field.ts';
 import { DOCUMENTED_TYPES } from '../../domain/resources/resources.ts';
 import { REQUEST_ID_HEADER } from '../request/context.ts';

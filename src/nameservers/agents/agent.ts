@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { MAX_ANSWER_BYTES, type Job } from '../../domain/delivery/agent-protocol.ts';
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import type { DesiredKey } from '../../brands/desired-state.ts';
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
-import type { Driver } from '../driver.ts';
+import type { Driver } from '../../brands/driver.ts';
 import type { LogReader } from '../log-reader.ts';
 import { failureOf } from '../reconciler/failures.ts';
 import { keepLease, LEASE_MS } from '../reconciler/lease.ts';

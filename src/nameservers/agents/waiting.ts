@@ -1,4 +1,4 @@
-import { untilCalm } from '../bursts.ts';
+import { untilCalm } from '../../brands/bursts.ts';
 
 /** How often waiting calls query for work if no notification arrives. */
 const POLL_MS = 1000;

@@ -1,4 +1,4 @@
-import { idsOf } from '../../domain/delivery/desired-state.ts';
+import { idsOf } from '../../brands/desired-state.ts';
 import type { Delivery, Desire, KeyVersion } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
 

@@ -14,7 +14,7 @@ import type { Dependencies } from '../../domain/operations/change.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
-import type { Driver, Requirement } from '../driver.ts';
+import type { Driver, Requirement } from '../../brands/driver.ts';
 import { checkConfiguration } from '../configuration-check.ts';
 import { isOnServer, surplusOf } from './delivery-rows.ts';
 import type { PassResult } from './record.ts';

@@ -5,7 +5,7 @@ import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { eachInSlices } from '../../core/scheduling/slicer.ts';
-import { newSlicer } from '../slices.ts';
+import { newSlicer } from '../../brands/slices.ts';
 import {
   isDelivered,
   isOnServer,

@@ -1,15 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { findBrand } from '../../domain/brands/brands.ts';
-import {
-  rightsIn,
-  type DesiredKey,
-  type Right,
-  type Zones,
-} from '../../domain/delivery/desired-state.ts';
+import { findBrand } from '../../brands/brands.ts';
+import { rightsIn, type DesiredKey, type Right, type Zones } from '../../brands/desired-state.ts';
 import { eachInSlices } from '../../core/scheduling/slicer.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import type { Expectation } from '../../net/probe.ts';
-import { newSlicer } from '../slices.ts';
+import { newSlicer } from '../../brands/slices.ts';
 
 /** The keys that a name server is expected to accept and to refuse. */
 export interface KeyPlan {

@@ -1,6 +1,6 @@
 import type { Fault } from '../../core/fault.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { DriverError } from '../driver.ts';
+import { DriverError } from '../../brands/driver.ts';
 
 export function failureOf(cause: unknown): Fault {
   if (cause instanceof DriverError || cause instanceof ServiceError)

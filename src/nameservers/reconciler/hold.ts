@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import type { DesiredKey } from '../../brands/desired-state.ts';
 import type { Delivery } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';

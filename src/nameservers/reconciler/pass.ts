@@ -1,11 +1,11 @@
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import type { DesiredKey } from '../../brands/desired-state.ts';
 import { intendedOf, leftoversOf } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
   type Claim,
   type DeliveryStore,
 } from '../../domain/delivery/delivery-ports.ts';
-import type { Driver } from '../driver.ts';
+import type { Driver } from '../../brands/driver.ts';
 import type { LogReader } from '../log-reader.ts';
 import { nextStamps } from './hold.ts';
 import type { LastRead } from './last-read.ts';

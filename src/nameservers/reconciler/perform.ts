@@ -4,10 +4,10 @@ import {
   type Answer,
   type Job,
 } from '../../domain/delivery/agent-protocol.ts';
-import { idsOf, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
+import { idsOf, type DesiredKey, type DesiredState } from '../../brands/desired-state.ts';
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
-import type { Applied, Difference, Driver, KeyProblem } from '../driver.ts';
+import type { Applied, Difference, Driver, KeyProblem } from '../../brands/driver.ts';
 import type { FollowedKeys, LogReader } from '../log-reader.ts';
 import type { KeyPlan, RemovedKey } from './expectations.ts';
 import { failureOf } from './failures.ts';

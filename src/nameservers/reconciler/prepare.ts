@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AGENT_FORMAT, type Job } from '../../domain/delivery/agent-protocol.ts';
-import { idsOf, type DesiredKey } from '../../domain/delivery/desired-state.ts';
+import { idsOf, type DesiredKey } from '../../brands/desired-state.ts';
 import { hashOf, isMassRemoval } from '../../domain/delivery/desire.ts';
 import type {
   Claim,
@@ -12,7 +12,7 @@ import type {
 import type { Fault } from '../../core/fault.ts';
 import { nextIfOver, type Slicer } from '../../core/scheduling/slicer.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
-import { newSlicer } from '../slices.ts';
+import { newSlicer } from '../../brands/slices.ts';
 import { isOnServer, rowsById, surplusOf, undeliverableRow, UNREADABLE } from './delivery-rows.ts';
 import { newStamp, nextStamps, withoutBlocked, withoutHeld } from './hold.ts';
 import { readDesired, type LastRead, type ReadState } from './last-read.ts';

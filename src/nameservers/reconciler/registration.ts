@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findBrand } from '../../domain/brands/brands.ts';
+import { findBrand } from '../../brands/brands.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
 import { change } from '../../domain/operations/change.ts';
 import { ServiceError, type Problem } from '../../core/errors.ts';
@@ -10,8 +10,8 @@ import type { Caller } from '../../core/caller.ts';
 import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
 import { readCreation } from '../../domain/operations/body.ts';
-import { DRIVERS } from '../drivers.ts';
-import type { Driver } from '../driver.ts';
+import { DRIVERS } from '../../brands/drivers.ts';
+import type { Driver } from '../../brands/driver.ts';
 import { createLogReader, type LogReader } from '../log-reader.ts';
 import type { ServedNameServer } from './reconciler.ts';
 import { keyed, uniqueFormOfText } from '../../core/query.ts';

@@ -1,6 +1,6 @@
 import type { Job } from '../../domain/delivery/agent-protocol.ts';
 import type { Claim, Delivery } from '../../domain/delivery/delivery-ports.ts';
-import type { DesiredKey, Right } from '../../domain/delivery/desired-state.ts';
+import type { DesiredKey, Right } from '../../brands/desired-state.ts';
 import { eachInSlices, type Slicer } from '../../core/scheduling/slicer.ts';
 import { isDelivered, isRefused, rowsById, TOO_WIDE } from './delivery-rows.ts';
 import { dueProbes } from './schedule.ts';

@@ -1,11 +1,11 @@
-import type { Right } from '../../domain/delivery/desired-state.ts';
+import type { Right } from '../../brands/desired-state.ts';
 import type { Fault } from '../../core/fault.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { parseDnsAddress } from '../../core/text/dns-address.ts';
 import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';
 import { findOpenRights, findServedZone, serves } from '../../net/probe.ts';
-import { unmet, type Requirement } from '../driver.ts';
+import { unmet, type Requirement } from '../../brands/driver.ts';
 
 /** The members of a name server that determine where it is verified. */
 export type ProbedServer = Pick<NameServer, 'name' | 'address' | 'probe_zone'> & {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { rightsIn, type DesiredKey } from '../../domain/delivery/desired-state.ts';
+import { rightsIn, type DesiredKey } from '../../brands/desired-state.ts';
 import type { Fault } from '../../core/fault.ts';
 import { parseDnsAddress } from '../../core/text/dns-address.ts';
 import { NetError } from '../../net/faults.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Claim } from '../../domain/delivery/delivery-ports.ts';
-import type { Right } from '../../domain/brands/brand.ts';
+import type { Right } from '../../brands/brand.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { listName, RIGHTS, type Right } from '../../../src/domain/brands/brand.ts';
+import { listName, RIGHTS, type Right } from '../../../src/brands/brand.ts';
 import { desire } from '../../../src/domain/delivery/desire.ts';
-import { byMember, grantsOf } from '../../../src/domain/delivery/desired-state.ts';
+import { byMember, grantsOf } from '../../../src/brands/desired-state.ts';
 import { createSlicer } from '../../../src/core/scheduling/slicer.ts';
 import { grantList, grantsIn, type Grant } from '../../../src/domain/resources/grants.ts';
 import type { Tsigkey } from '../../../src/domain/resources/tsigkey.ts';

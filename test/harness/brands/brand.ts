@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { BrandName } from '../../../src/domain/brands/brands.ts';
+import type { BrandName } from '../../../src/brands/brands.ts';
 import type { DrivenServer, ServerRecipe } from '../driven-server.ts';
 
 /** A name server program, with the options of its driver. */

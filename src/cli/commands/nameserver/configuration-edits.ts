@@ -1,10 +1,5 @@
-import { ACCESS_READERS } from '../../../domain/access/readers.ts';
-import {
-  differencesAfter,
-  editedSource,
-  type Edit,
-  type Source,
-} from '../../../domain/access/rewrite.ts';
+import { ACCESS_READERS } from '../../../brands/access-readers.ts';
+import { differencesAfter, editedSource, type Edit, type Source } from '../../../brands/rewrite.ts';
 import { placeOf, type IncludedFile } from '../../../formats/reader.ts';
 import { IMPORT_FORMATS } from '../../../formats/readers.ts';
 import { firstOf } from '../../../core/text/first-of.ts';

@@ -1,4 +1,4 @@
-import { readBindRights } from '../../../domain/access/bind-rights.ts';
+import { readBindRights } from '../../../brands/bind/access-rights.ts';
 import { readBindClauses } from '../../../formats/read-bind.ts';
 import { readerOf } from './reader.ts';
 

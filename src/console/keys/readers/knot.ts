@@ -1,4 +1,4 @@
-import { readKnotAccess } from '../../../domain/access/knot.ts';
+import { readKnotAccess } from '../../../brands/knot/access.ts';
 import { readKnotKeys } from '../../../formats/read-knot.ts';
 import { readerOf } from './reader.ts';
 

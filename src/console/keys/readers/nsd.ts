@@ -1,4 +1,4 @@
-import { readNsdAccess } from '../../../domain/access/nsd.ts';
+import { readNsdAccess } from '../../../brands/nsd/access.ts';
 import { readNsdKeys } from '../../../formats/read-nsd.ts';
 import { readerOf } from './reader.ts';
 
