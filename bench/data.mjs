@@ -11,8 +11,8 @@ import { ROOT, temporaryFolder } from './service.mjs';
 const MODULES = [
   'core/master-key',
   'core/query',
-  'domain/resources/tld',
-  'domain/resources/tsigkey',
+  'resources/tld',
+  'resources/tsigkey',
   'store/open-database',
   'store/secrets/create-keyring',
 ];
@@ -60,7 +60,7 @@ export function tldName(number) {
 export async function fill(setting, count) {
   const [{ openDatabase }, { tld }, { keyed }] = await Promise.all([
     source('store/open-database'),
-    source('domain/resources/tld'),
+    source('resources/tld'),
     source('core/query'),
   ]);
   const rows = Array.from({ length: count }, (_, number) => tldRow(number));

@@ -18,7 +18,7 @@ const ENTRIES = [
   'config/options',
   'dns/key-check',
   'formats/readers',
-  'domain/resources/policy',
+  'resources/policy',
   'net/dns',
   'net/probe',
   'version',

@@ -8,7 +8,7 @@ import type { Config } from './config/options.ts';
 import type { Encryption } from './domain/encryption/encryption-status.ts';
 import type { ServiceError } from './core/errors.ts';
 import type { Clock } from './core/ports.ts';
-import type { Dependencies, Rotations } from './domain/operations/change.ts';
+import type { Dependencies, Rotations } from './resources/operations/change.ts';
 import { POLL_MS, type RotationObserver } from './domain/rotation/advance.ts';
 import { WINDOW_MS } from './domain/rotation/facts.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';

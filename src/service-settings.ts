@@ -1,6 +1,6 @@
 import type { Config } from './config/options.ts';
-import type { ActionDependencies } from './domain/actions/action.ts';
-import { DEFAULT_POLICY } from './domain/resources/policy.ts';
+import type { ActionDependencies } from './resources/operations/action.ts';
+import { DEFAULT_POLICY } from './resources/policy.ts';
 import type { LiveSettings } from './http/live-settings.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
 

@@ -167,6 +167,6 @@ test('the night runs suites that ask for its size through another module', () =>
 test('.ci/run starts each suite of the gate that uses programs without any program', () => {
   const files = runScript('starting.mjs').out.split('\n');
   expect(files).toContain('test/brands/bind/driver.test.ts'); // asks in a module of the harness
-  expect(files).not.toContain('test/http/zones.test.ts');
+  expect(files).not.toContain('test/resources/zones.test.ts');
   expect(files.filter((file) => file.endsWith('.night.test.ts'))).toEqual([]);
 });

@@ -101,7 +101,7 @@ async function openStore(isEncrypted) {
     source('core/master-key'),
   ]);
   const [{ tsigkey }, { keyed }] = await Promise.all([
-    source('domain/resources/tsigkey'),
+    source('resources/tsigkey'),
     source('core/query'),
   ]);
   const keyring = createKeyring([masterKeyOf(randomBytes(32))]);

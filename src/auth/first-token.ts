@@ -1,8 +1,8 @@
 import { ADMIN, ADMIN_PROJECT } from '../core/caller.ts';
-import type { Dependencies } from '../domain/operations/change.ts';
-import { createResource } from '../domain/operations/collection.ts';
+import type { Dependencies } from '../resources/operations/change.ts';
+import { createResource } from '../resources/operations/collection.ts';
 import { ServiceError } from '../core/errors.ts';
-import { token } from '../domain/resources/token.ts';
+import { token } from '../resources/token.ts';
 import { writeSyncedFile } from '../net/synced-file.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 

@@ -1,7 +1,7 @@
 import { anyText, array, boolean, nullable, parseTimestamp, type ValueOf } from '../core/field.ts';
 import { optional, responseObject } from '../core/object.ts';
 import type { Caller, Scope } from '../core/caller.ts';
-import { AGENT_ROLE } from '../domain/resources/policy.ts';
+import { AGENT_ROLE } from '../resources/policy.ts';
 
 export interface ValidToken {
   readonly caller: Caller;

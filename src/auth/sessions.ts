@@ -7,7 +7,7 @@ import {
   SESSION_CREDENTIAL,
   type Session,
   type SessionKind,
-} from '../domain/resources/session.ts';
+} from '../resources/session.ts';
 import { hashToken } from '../core/token-hash.ts';
 import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { cacheUnchanged } from './cache.ts';

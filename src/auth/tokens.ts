@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Store } from '../core/ports.ts';
 import { ADMIN, ADMIN_PROJECT, CONFIGURED_ID, type Caller } from '../core/caller.ts';
-import { limitsOf } from '../domain/resources/limits.ts';
+import { limitsOf } from '../resources/limits.ts';
 import { hashToken } from '../core/token-hash.ts';
-import { isGenuine, token as tokenType } from '../domain/resources/token.ts';
+import { isGenuine, token as tokenType } from '../resources/token.ts';
 import { networksOf } from '../core/text/networks.ts';
 import { looksLikeToken } from '../core/text/token-form.ts';
 import { cacheUnchanged } from './cache.ts';

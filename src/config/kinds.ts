@@ -5,7 +5,7 @@
 import { parseDatabaseUrl } from '../core/text/database-url.ts';
 import { parseMasterKeys } from '../core/master-key.ts';
 import { isObject, list, map, text, type Kind } from '../core/field.ts';
-import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../domain/resources/policy.ts';
+import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../resources/policy.ts';
 import { readNetwork } from '../core/text/networks.ts';
 import { suggestion } from '../core/text/suggestion.ts';
 

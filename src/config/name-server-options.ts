@@ -1,7 +1,7 @@
 import { array, isObject, type Failure, type Kind, type ValueOf } from '../core/field.ts';
 import { object, optional } from '../core/object.ts';
 import { settingProblem } from '../core/setting-problem.ts';
-import { nameServer } from '../domain/resources/name-server.ts';
+import { nameServer } from '../resources/name-server.ts';
 import { line } from './kinds.ts';
 import { option } from './option.ts';
 

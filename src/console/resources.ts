@@ -9,17 +9,17 @@ import type {
 } from '../domain/delivery/responses.ts';
 import type { ValueOf } from '../core/field.ts';
 import type { ResourceOf } from '../core/resource.ts';
-import type { NameServer } from '../domain/resources/name-server.ts';
-import type { pool } from '../domain/resources/pool.ts';
-import type { Tld } from '../domain/resources/tld.ts';
-import type { Token as StoredToken } from '../domain/resources/token.ts';
-import type { Tsigkey } from '../domain/resources/tsigkey.ts';
-import type { zone } from '../domain/resources/zone.ts';
+import type { NameServer } from '../resources/name-server.ts';
+import type { pool } from '../resources/pool.ts';
+import type { Tld } from '../resources/tld.ts';
+import type { Token as StoredToken } from '../resources/token.ts';
+import type { Tsigkey } from '../resources/tsigkey.ts';
+import type { zone } from '../resources/zone.ts';
 import type { ShownLifecycle } from '../domain/rotation/shown.ts';
 
 export type { Status } from '../domain/actions/status.ts';
 export type { AuditRecord } from '../core/audit-record.ts';
-export type { FieldDefinition, ResourceDefinition } from '../domain/resources/describe-resource.ts';
+export type { FieldDefinition, ResourceDefinition } from '../resources/describe-resource.ts';
 export type { NameServer, Tld };
 export type Pool = ResourceOf<(typeof pool)['fields']>;
 export type Zone = ResourceOf<(typeof zone)['fields']> & { readonly pool_id: string };

@@ -6,8 +6,8 @@ import {
   type Action,
   type ActionLines,
   type ActionRequest,
-} from '../domain/actions/action.ts';
-import { readId } from '../domain/operations/collection.ts';
+} from '../resources/operations/action.ts';
+import { readId } from '../resources/operations/collection.ts';
 import type { Slicer } from '../core/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
 import { entityTag, expectedRevisions, knownTag, variantOf } from './request/entity-tags.ts';

@@ -1,6 +1,6 @@
 import { validateHeaderValue } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { ChangeContext } from '../domain/operations/change.ts';
+import type { ChangeContext } from '../resources/operations/change.ts';
 import {
   createResource,
   deleteResource,
@@ -8,10 +8,10 @@ import {
   listResources,
   readId,
   updateResource,
-} from '../domain/operations/collection.ts';
+} from '../resources/operations/collection.ts';
 import { pendingMembers, secretFields, successStatus } from '../core/response.ts';
 import { revisionOf, type Operation, type Resource, type ResourceType } from '../core/resource.ts';
-import { isLive } from '../domain/operations/live-status.ts';
+import { isLive } from '../resources/operations/live-status.ts';
 import type { Settings } from '../core/settings.ts';
 import { connectionSignal } from './admission/admission.ts';
 import { entityTag, expectedRevisions, isKnown, variantOf } from './request/entity-tags.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { readActionBody } from '../domain/actions/action.ts';
+import { readActionBody } from '../resources/operations/action.ts';
 import {
   credentialOf,
   openSession,
@@ -12,7 +12,7 @@ import { anyText, enumeration } from '../core/field.ts';
 import { object, optional } from '../core/object.ts';
 import type { Authenticate } from '../core/ports.ts';
 import type { AuthMethod } from '../core/settings.ts';
-import { CODE_CREDENTIAL } from '../domain/resources/session.ts';
+import { CODE_CREDENTIAL } from '../resources/session.ts';
 import { millisecondsOf } from '../core/text/timestamps.ts';
 import { addressGroup } from './connection/client-address.ts';
 import { cookieFor, isSameOrigin, sessionValue } from './request/cookie.ts';

@@ -1,4 +1,4 @@
-import type { ActionDependencies } from '../domain/actions/action.ts';
+import type { ActionDependencies } from '../resources/operations/action.ts';
 import { createMetricsCheck, type MetricsAccess } from './operator-routes.ts';
 import type { RequestSettings } from './request/guard.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';

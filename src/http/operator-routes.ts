@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
 import type { Store } from '../core/ports.ts';
-import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
+import { RESOURCE_TYPES } from '../resources/resources.ts';
 import { singleFlight } from '../core/scheduling/single-flight.ts';
 import { networksOf } from '../core/text/networks.ts';
 import { prefersHtml } from './console.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Parameter } from '../domain/operations/list-query.ts';
+import type { Parameter } from '../resources/operations/list-query.ts';
 import { secretFields } from '../core/response.ts';
 import type { Resource, ResourceType } from '../core/resource.ts';
 import { withoutTokens } from '../core/text/token-form.ts';

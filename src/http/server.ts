@@ -5,7 +5,7 @@ import { ACTIONS } from '../domain/actions/actions.ts';
 import type { Caller } from '../core/caller.ts';
 import { isObject } from '../core/field.ts';
 import type { Authenticate, KnownCaller } from '../core/ports.ts';
-import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
+import { RESOURCE_TYPES } from '../resources/resources.ts';
 import { singleFlight } from '../core/scheduling/single-flight.ts';
 import { codeOf } from '../net/faults.ts';
 import { addActions } from './actions.ts';

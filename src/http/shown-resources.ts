@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { secretFields } from '../core/response.ts';
 import { perType } from '../core/resource.ts';
-import type { ChangeContext } from '../domain/operations/change.ts';
-import { mayReveal } from '../domain/resources/policy.ts';
+import type { ChangeContext } from '../resources/operations/change.ts';
+import { mayReveal } from '../resources/policy.ts';
 import { HIDE_SECRETS, isSet, WARNING_HEADER } from './request/context.ts';
 import { signedIn } from './request/guard.ts';
 import { createWriter } from './resource-json.ts';

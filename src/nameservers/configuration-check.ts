@@ -3,7 +3,7 @@ import { policyZonesText, zonesWithoutList } from '../access/unnamed.ts';
 import { zonesText } from '../access/warnings.ts';
 import { listName } from '../brands/brand.ts';
 import { KeyFileError } from '../formats/reader.ts';
-import type { NameServer } from '../domain/resources/name-server.ts';
+import type { NameServer } from '../resources/name-server.ts';
 import { DriverError, type Driver, type Requirement } from '../brands/driver.ts';
 import { keptBeside, openFiles } from '../brands/edited-files.ts';
 

@@ -5,7 +5,7 @@ import { readUse, type KeyLog, type LoggedUse, type Operation } from '../brands/
 import { MAX_USES, type KeyUse } from '../domain/delivery/agent-protocol.ts';
 import type { LogRecord } from '../domain/delivery/delivery-ports.ts';
 import { testPortsAbout, type TestedKey } from '../dns/test-ports.ts';
-import type { Evidence } from '../domain/resources/name-server-status.ts';
+import type { Evidence } from '../resources/name-server-status.ts';
 import { runJob, type Job } from '../core/scheduling/job.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
 import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../core/errors.ts';
 import type { Reader, Store } from '../core/ports.ts';
-import { COPIED_TYPES, RESOURCE_TYPES } from '../domain/resources/resources.ts';
+import { COPIED_TYPES, RESOURCE_TYPES } from '../resources/resources.ts';
 import type { ResourceType } from '../core/resource.ts';
-import { tsigkey } from '../domain/resources/tsigkey.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
 import { keyed } from '../core/query.ts';
 import { allResources } from './sql/reader.ts';
 

@@ -1,8 +1,8 @@
 import { runJob, type Job } from '../core/scheduling/job.ts';
-import type { Dependencies } from '../domain/operations/change.ts';
+import type { Dependencies } from '../resources/operations/change.ts';
 import { advance, POLL_MS, type RotationObserver } from '../domain/rotation/advance.ts';
 import { watchExpiry } from '../domain/rotation/describe.ts';
-import { WARNING_DAYS } from '../domain/rules/expiry.ts';
+import { WARNING_DAYS } from '../resources/expiry.ts';
 import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { leaseOn } from './sql/leases.ts';
 import type { Database } from './sql/sql.ts';

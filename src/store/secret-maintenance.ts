@@ -3,8 +3,8 @@ import type { AuditEntry } from '../core/audit-record.ts';
 import { LIMIT_KINDS } from '../core/caller.ts';
 import type { Clock } from '../core/ports.ts';
 import type { Resource } from '../core/resource.ts';
-import { token } from '../domain/resources/token.ts';
-import { tsigkey } from '../domain/resources/tsigkey.ts';
+import { token } from '../resources/token.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
 import { withoutTokens } from '../core/text/token-form.ts';
 import { withoutPassword } from '../core/text/database-url.ts';
 import {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ownTokens } from '../../src/auth/tokens.ts';
 import type { Store } from '../../src/core/ports.ts';
 import { hashToken } from '../../src/core/token-hash.ts';
-import { token as tokenType } from '../../src/domain/resources/token.ts';
+import { token as tokenType } from '../../src/resources/token.ts';
 import { openStore } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { keyed } from '../../src/core/query.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ActionBody } from '../../src/domain/actions/action.ts';
+import type { ActionBody } from '../../src/resources/operations/action.ts';
 import { anyText, boolean, enumeration, integer } from '../../src/core/field.ts';
 import { described, object, optional, withDefault } from '../../src/core/object.ts';
 import { line } from '../../src/core/shared-fields.ts';

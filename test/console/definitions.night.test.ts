@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resourceDefinitions } from '../../src/domain/resources/describe-resource.ts';
+import { resourceDefinitions } from '../../src/resources/describe-resource.ts';
 import { consolePages, hasChromium } from '../harness/chromium.ts';
 import { createKey } from '../harness/delivery.ts';
 import { startTestService } from '../harness/service.ts';

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { nameServer } from '../../src/domain/resources/name-server.ts';
+import { nameServer } from '../../src/resources/name-server.ts';
 import { makePass } from '../../src/nameservers/reconciler/pass.ts';
 import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
 import { randomCases } from '../harness/sizes.ts';

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { createClock } from '../../src/clock.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { keyed } from '../../src/core/query.ts';
-import { readCreation } from '../../src/domain/operations/body.ts';
-import { change, type Dependencies } from '../../src/domain/operations/change.ts';
+import { readCreation } from '../../src/resources/operations/body.ts';
+import { change, type Dependencies } from '../../src/resources/operations/change.ts';
 import {
   createResource,
   deleteResource,
   updateResource,
-} from '../../src/domain/operations/collection.ts';
-import { typeOfCollection } from '../../src/domain/resources/resources.ts';
+} from '../../src/resources/operations/collection.ts';
+import { typeOfCollection } from '../../src/resources/resources.ts';
 import { parseDatabase } from '../../src/store/databases.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database, Sql, TransactionSql } from '../../src/store/sql/sql.ts';

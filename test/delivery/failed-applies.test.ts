@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DriverError, type Driver } from '../../src/brands/driver.ts';
 import { deliveriesOf } from '../../src/domain/delivery/status.ts';
-import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
+import { tsigkey } from '../../src/resources/tsigkey.ts';
 import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
 import type { DeliveryDatabase } from './database.ts';

@@ -3,7 +3,7 @@ import {
   localProblems,
   registerNameServers,
 } from '../../src/nameservers/reconciler/registration.ts';
-import { nameServer } from '../../src/domain/resources/name-server.ts';
+import { nameServer } from '../../src/resources/name-server.ts';
 import { startTestService } from '../harness/service.ts';
 import { openDeliveryDatabase } from './database.ts';
 

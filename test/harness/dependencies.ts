@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createClock } from '../../src/clock.ts';
-import type { ActionDependencies } from '../../src/domain/actions/action.ts';
+import type { ActionDependencies } from '../../src/resources/operations/action.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import type { Store } from '../../src/core/ports.ts';
 import type { Settings } from '../../src/core/settings.ts';
 import { hideSecret } from '../../src/domain/operations/audit-entry.ts';
-import type { Dependencies } from '../../src/domain/operations/change.ts';
-import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
+import type { Dependencies } from '../../src/resources/operations/change.ts';
+import { DEFAULT_POLICY } from '../../src/resources/policy.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
 import type { DatabaseSettings } from '../../src/store/sql/sql.ts';
 

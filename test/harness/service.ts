@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/options.ts';
-import type { ActionDependencies } from '../../src/domain/actions/action.ts';
+import type { ActionDependencies } from '../../src/resources/operations/action.ts';
 import { formatMasterKey, masterKeyOf } from '../../src/core/master-key.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/http/metrics/metrics.ts';

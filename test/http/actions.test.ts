@@ -9,9 +9,9 @@ import {
   unparsedList,
   withDefault,
 } from '../../src/core/object.ts';
-import { defineAction, type Action } from '../../src/domain/actions/action.ts';
+import { defineAction, type Action } from '../../src/resources/operations/action.ts';
 import { ACTIONS } from '../../src/domain/actions/actions.ts';
-import { tld } from '../../src/domain/resources/tld.ts';
+import { tld } from '../../src/resources/tld.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import {
   examplesOf,

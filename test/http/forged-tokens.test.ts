@@ -2,7 +2,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashToken } from '../../src/core/token-hash.ts';
-import { token } from '../../src/domain/resources/token.ts';
+import { token } from '../../src/resources/token.ts';
 import { CREDENTIAL_TYPES } from '../../src/store/secrets/check-credentials.ts';
 import { queryDatabase } from '../harness/audit.ts';
 import {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
+import { RESOURCE_TYPES } from '../../src/resources/resources.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import type { ApiResponse } from '../harness/client.ts';
 import {

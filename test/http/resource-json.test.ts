@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { shownFields, shownMembers, type Resource } from '../../src/core/resource.ts';
-import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
+import { RESOURCE_TYPES } from '../../src/resources/resources.ts';
 import { createWriter } from '../../src/http/resource-json.ts';
 
 /** Generates any text, including control characters, quotation marks, lone surrogates and emoji. */

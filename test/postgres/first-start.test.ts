@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { createFirstToken } from '../../src/auth/first-token.ts';
 import { createClock } from '../../src/clock.ts';
 import { hashToken } from '../../src/core/token-hash.ts';
-import { token } from '../../src/domain/resources/token.ts';
+import { token } from '../../src/resources/token.ts';
 import { openDatabase, type OpenedDatabase } from '../../src/store/open-database.ts';
 import { openKeyring, prepareSecrets, type OpenedKeyring } from '../../src/store/open-keyring.ts';
 import { migrate } from '../../src/store/migrate.ts';

@@ -6,18 +6,18 @@ import { CONFIGURED_ID, type Caller } from '../../src/core/caller.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import type { Resource } from '../../src/core/resource.ts';
 import type { Settings } from '../../src/core/settings.ts';
-import type { Dependencies } from '../../src/domain/operations/change.ts';
+import type { Dependencies } from '../../src/resources/operations/change.ts';
 import {
   createResource,
   deleteResource,
   updateResource,
-} from '../../src/domain/operations/collection.ts';
+} from '../../src/resources/operations/collection.ts';
 import { changeTlds } from '../../src/domain/actions/tld-bulk.ts';
-import { DEFAULT_POOL_ID, pool } from '../../src/domain/resources/pool.ts';
-import { tld } from '../../src/domain/resources/tld.ts';
-import { token } from '../../src/domain/resources/token.ts';
-import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
-import { zone } from '../../src/domain/resources/zone.ts';
+import { DEFAULT_POOL_ID, pool } from '../../src/resources/pool.ts';
+import { tld } from '../../src/resources/tld.ts';
+import { token } from '../../src/resources/token.ts';
+import { tsigkey } from '../../src/resources/tsigkey.ts';
+import { zone } from '../../src/resources/zone.ts';
 import { newSlicer } from '../../src/brands/slices.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';

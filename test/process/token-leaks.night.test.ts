@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
-import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
+import { RESOURCE_TYPES } from '../../src/resources/resources.ts';
 import type { ApiResponse } from '../harness/client.ts';
 import { SECRET } from '../harness/samples.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';

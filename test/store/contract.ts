@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import { uniqueOf, type Resource } from '../../src/core/resource.ts';
-import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
-import { tld } from '../../src/domain/resources/tld.ts';
-import { token } from '../../src/domain/resources/token.ts';
-import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
-import { zone } from '../../src/domain/resources/zone.ts';
+import { RESOURCE_TYPES } from '../../src/resources/resources.ts';
+import { tld } from '../../src/resources/tld.ts';
+import { token } from '../../src/resources/token.ts';
+import { tsigkey } from '../../src/resources/tsigkey.ts';
+import { zone } from '../../src/resources/zone.ts';
 import { migrate, MIGRATIONS, schemaOf } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PageQuery } from '../../src/core/query.ts';
 import { sortFields } from '../../src/core/resource.ts';
-import { zone } from '../../src/domain/resources/zone.ts';
+import { zone } from '../../src/resources/zone.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';

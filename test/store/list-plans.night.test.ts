@@ -3,7 +3,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Condition, PageQuery } from '../../src/core/query.ts';
 import { sortFields, uniqueOf, type ResourceType } from '../../src/core/resource.ts';
-import { RESOURCE_TYPES, STORED_TYPES } from '../../src/domain/resources/resources.ts';
+import { RESOURCE_TYPES, STORED_TYPES } from '../../src/resources/resources.ts';
 import { INDEXES, isLookup } from '../../src/store/sql/indexes.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database, Sql, SqlValue } from '../../src/store/sql/sql.ts';

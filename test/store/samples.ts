@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Store } from '../../src/core/ports.ts';
-import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
+import { DEFAULT_POOL_ID } from '../../src/resources/pool.ts';
 import { type Condition, type ListQuery, keyed, type Keyed } from '../../src/core/query.ts';
 import { type Resource, type ResourceType } from '../../src/core/resource.ts';
-import { tld } from '../../src/domain/resources/tld.ts';
-import { token } from '../../src/domain/resources/token.ts';
+import { tld } from '../../src/resources/tld.ts';
+import { token } from '../../src/resources/token.ts';
 
 /** The time of every event in these suites. */
 export const NOW = '2026-01-02T03:04:05.000006';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { text } from '../../src/core/field.ts';
 import { defineResource } from '../../src/core/resource.ts';
-import { STORED_TYPES } from '../../src/domain/resources/resources.ts';
+import { STORED_TYPES } from '../../src/resources/resources.ts';
 import { SECRET_PLACES } from '../../src/store/secrets/re-encrypt.ts';
 import { tableOf } from '../../src/store/sql/table.ts';
 import { dialect } from '../../src/store/sqlite/connection/dialect.ts';

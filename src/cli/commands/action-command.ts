@@ -1,4 +1,4 @@
-import type { ActionBody } from '../../domain/actions/action.ts';
+import type { ActionBody } from '../../resources/operations/action.ts';
 import type { Kind } from '../../core/field.ts';
 import type { ResourceType } from '../../core/resource.ts';
 import { argumentsOfBody, optionsOfBody, readBody, type OwnFlags } from '../flags/action-flags.ts';

@@ -1,7 +1,7 @@
 import type { ResourceType } from '../../core/resource.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { zone } from '../../domain/resources/zone.ts';
+import { nameServer } from '../../resources/name-server.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { zone } from '../../resources/zone.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { nameFormOf } from '../flags/names.ts';
 import { call, ifReadable, type Connection } from '../service/client.ts';

@@ -6,7 +6,7 @@ import {
   REMOVING,
   type DeliveryState,
 } from '../../domain/delivery/responses.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 import { defineCommand } from '../flags/command.ts';
 import { toggle } from '../flags/flag.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';

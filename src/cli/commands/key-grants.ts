@@ -1,7 +1,7 @@
-import { KEY_GRANTS, OPENING_KEYS, type Grant } from '../../domain/resources/grants.ts';
+import { KEY_GRANTS, OPENING_KEYS, type Grant } from '../../resources/grants.ts';
 import type { ResourceType } from '../../core/resource.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { zone } from '../../domain/resources/zone.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { zone } from '../../resources/zone.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { defineCommand } from '../flags/command.ts';
 import { toggle } from '../flags/flag.ts';

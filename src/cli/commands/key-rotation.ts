@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALGORITHM_NAMES, weaknessOf } from '../../dns/algorithms.ts';
 import { KEY_USES } from '../../domain/delivery/key-uses.ts';
-import { RETIREMENTS } from '../../domain/resources/lineage.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { RETIREMENTS } from '../../resources/lineage.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 import { LIFECYCLE } from '../../domain/rotation/shown.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';

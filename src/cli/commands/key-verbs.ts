@@ -1,8 +1,8 @@
 import { isUse, KEY_USES } from '../../domain/delivery/key-uses.ts';
 import { ALGORITHM_NAMES, type AlgorithmName } from '../../dns/algorithms.ts';
 import { wireProblems } from '../../formats/key.ts';
-import { DEFAULT_POOL_ID } from '../../domain/resources/pool.ts';
-import { generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';
+import { DEFAULT_POOL_ID } from '../../resources/pool.ts';
+import { generateSecret, tsigkey } from '../../resources/tsigkey.ts';
 import { LIFECYCLE } from '../../domain/rotation/shown.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import { firstOf } from '../../core/text/first-of.ts';

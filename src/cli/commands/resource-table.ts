@@ -1,9 +1,9 @@
-import { nameServer } from '../../domain/resources/name-server.ts';
-import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
-import { tld } from '../../domain/resources/tld.ts';
-import { token } from '../../domain/resources/token.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { zone } from '../../domain/resources/zone.ts';
+import { nameServer } from '../../resources/name-server.ts';
+import { DEFAULT_POOL_ID, pool } from '../../resources/pool.ts';
+import { tld } from '../../resources/tld.ts';
+import { token } from '../../resources/token.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { zone } from '../../resources/zone.ts';
 import { columnsOf, type ResourceCommand } from '../flags/resource-command.ts';
 import { TOKEN_FLAGS } from '../flags/token-flags.ts';
 import { withLimits } from '../service/token-limits.ts';

@@ -1,4 +1,4 @@
-import { token } from '../../domain/resources/token.ts';
+import { token } from '../../resources/token.ts';
 import { defineCommand } from '../flags/command.ts';
 import { writeLine } from '../output/write-line.ts';
 import { call, type Connection } from '../service/client.ts';

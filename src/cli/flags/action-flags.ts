@@ -1,5 +1,5 @@
 import type { Option } from 'commander';
-import type { ActionBody } from '../../domain/actions/action.ts';
+import type { ActionBody } from '../../resources/operations/action.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { memberOption, phrase, readValue } from './resource-flags.ts';
 import type { FieldFlag } from './token-flags.ts';

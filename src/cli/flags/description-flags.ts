@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { Consumer } from '../../domain/resources/lineage.ts';
+import type { Consumer } from '../../resources/lineage.ts';
 import type { Description } from '../../domain/rotation/describe.ts';
 import { parsed, text, toggle } from './flag.ts';
 import { readExpiry } from './time.ts';

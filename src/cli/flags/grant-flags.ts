@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { InvalidArgumentError } from 'commander';
 import { RIGHTS, type Right } from '../../brands/brand.ts';
-import { commonGrants, grantsIn, type Grant } from '../../domain/resources/grants.ts';
-import { pool } from '../../domain/resources/pool.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { zone } from '../../domain/resources/zone.ts';
+import { commonGrants, grantsIn, type Grant } from '../../resources/grants.ts';
+import { pool } from '../../resources/pool.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { zone } from '../../resources/zone.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { call, type Connection } from '../service/client.ts';
 import { listIn, readEverywhere } from '../service/resource-requests.ts';

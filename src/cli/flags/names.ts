@@ -1,6 +1,6 @@
 import type { ResourceType } from '../../core/resource.ts';
-import { tld } from '../../domain/resources/tld.ts';
-import { zone } from '../../domain/resources/zone.ts';
+import { tld } from '../../resources/tld.ts';
+import { zone } from '../../resources/zone.ts';
 import { toAsciiName } from '../../core/text/dns-name.ts';
 
 /**

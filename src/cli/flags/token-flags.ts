@@ -1,8 +1,8 @@
 import type { ResourceType } from '../../core/resource.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
-import { pool } from '../../domain/resources/pool.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { zone } from '../../domain/resources/zone.ts';
+import { nameServer } from '../../resources/name-server.ts';
+import { pool } from '../../resources/pool.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { zone } from '../../resources/zone.ts';
 import { readExpiry } from './time.ts';
 
 /** A flag that is not derived from its field. */

@@ -11,7 +11,7 @@ import { changesOf, grantsFrom, zonesIn, type RightChange } from '../../access/c
 import { useFindings, zonesText } from '../../access/warnings.ts';
 import { anyText, array, nullable } from '../../core/field.ts';
 import { responseObject } from '../../core/object.ts';
-import { rightsInZone, type Grants } from '../../domain/resources/grants.ts';
+import { rightsInZone, type Grants } from '../../resources/grants.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';

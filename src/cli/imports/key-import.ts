@@ -14,9 +14,9 @@ import {
   KEY_GRANTS,
   type Grant,
   type Grants,
-} from '../../domain/resources/grants.ts';
-import { keyWarnings } from '../../domain/resources/tsigkey.ts';
-import { zone } from '../../domain/resources/zone.ts';
+} from '../../resources/grants.ts';
+import { keyWarnings } from '../../resources/tsigkey.ts';
+import { zone } from '../../resources/zone.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Kind, Outcome, Report } from '../output/import-report.ts';

@@ -1,6 +1,6 @@
 import { canonicalKey, type Key } from '../../formats/key.ts';
-import { pool } from '../../domain/resources/pool.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { pool } from '../../resources/pool.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { call, type Connection } from './client.ts';
 import { currentKey, findLineage, keyPath } from './lineages.ts';

@@ -1,5 +1,5 @@
 import { normaliseUuid } from '../../core/field.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';

@@ -1,5 +1,5 @@
 import { LIMIT_KINDS } from '../../core/caller.ts';
-import { typeOfLimit } from '../../domain/resources/limits.ts';
+import { typeOfLimit } from '../../resources/limits.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import type { Connection } from './client.ts';
 import { listIn, nameOrId, type Item } from './resource-requests.ts';

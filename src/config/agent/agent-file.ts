@@ -1,6 +1,6 @@
 import type { ValueOf } from '../../core/field.ts';
 import { object, optional } from '../../core/object.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
+import { nameServer } from '../../resources/name-server.ts';
 import { hostName } from '../../core/shared-fields.ts';
 import { ConfigError } from '../config.ts';
 import { readTree } from '../file.ts';

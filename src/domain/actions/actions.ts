@@ -1,4 +1,4 @@
-import type { Action } from './action.ts';
+import type { Action } from '../../resources/operations/action.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { AGENT_ACTIONS } from './agent-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
@@ -14,9 +14,9 @@ import { ROTATION_ACTIONS } from './rotation.ts';
 import { SESSION_ACTIONS } from './sessions.ts';
 import { status } from './status.ts';
 import { whoami } from './whoami.ts';
-import { zoneNameCheck } from './zone-name-check.ts';
+import { zoneNameCheck } from '../../resources/zone-name-check.ts';
 import { nameServerSetup } from './name-server-setup.ts';
-import { limits, zoneNameServers } from './zone-queries.ts';
+import { limits, zoneNameServers } from '../../resources/zone-queries.ts';
 
 export const ACTIONS: readonly Action[] = [
   keyExport,

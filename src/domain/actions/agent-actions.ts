@@ -3,13 +3,13 @@ import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL } from '../delivery/agent-protoc
 import { CONFIGURED_ID, type Caller } from '../../core/caller.ts';
 import { boolean, integer } from '../../core/field.ts';
 import { described, responseObject } from '../../core/object.ts';
-import type { Dependencies } from '../operations/change.ts';
-import { getResource } from '../operations/collection.ts';
-import { AGENT_RIGHTS } from '../resources/limits.ts';
-import { nameServer } from '../resources/name-server.ts';
+import type { Dependencies } from '../../resources/operations/change.ts';
+import { getResource } from '../../resources/operations/collection.ts';
+import { AGENT_RIGHTS } from '../../resources/limits.ts';
+import { nameServer } from '../../resources/name-server.ts';
 import { hostName } from '../../core/shared-fields.ts';
-import { isGenuine, token } from '../resources/token.ts';
-import { defineAction } from './action.ts';
+import { isGenuine, token } from '../../resources/token.ts';
+import { defineAction } from '../../resources/operations/action.ts';
 import { MAX_WAIT_SECONDS } from './delivery-actions.ts';
 
 const MAX_IDS = 100;

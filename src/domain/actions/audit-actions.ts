@@ -1,4 +1,4 @@
-import { defineAction, type ActionGroup } from './action.ts';
+import { defineAction, type ActionGroup } from '../../resources/operations/action.ts';
 import type { RecordPage } from '../audit/trail.ts';
 import {
   BATCH_PARAMETERS,
@@ -13,8 +13,8 @@ import {
   EXAMPLE_VERIFICATION,
   RECORD_PAGE,
 } from '../operations/audit-responses.ts';
-import { AUDIT_RIGHT } from '../resources/policy.ts';
-import { token } from '../resources/token.ts';
+import { AUDIT_RIGHT } from '../../resources/policy.ts';
+import { token } from '../../resources/token.ts';
 
 const GROUP: ActionGroup = {
   name: 'audit',

@@ -9,8 +9,8 @@ import {
   unparsedList,
   withDefault,
 } from '../../core/object.ts';
-import { tld } from '../resources/tld.ts';
-import type { ActionBody, ActionResponse } from './action.ts';
+import { tld } from '../../resources/tld.ts';
+import type { ActionBody, ActionResponse } from '../../resources/operations/action.ts';
 
 export const MAX_ENTRIES = 20_000;
 

@@ -1,4 +1,4 @@
-import type { ActionBody } from './action.ts';
+import type { ActionBody } from '../../resources/operations/action.ts';
 import { boolean, nullable, uuid, type ValueOf } from '../../core/field.ts';
 import { described, object, withDefault } from '../../core/object.ts';
 import { line } from '../../core/shared-fields.ts';

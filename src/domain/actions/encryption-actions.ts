@@ -1,4 +1,4 @@
-import { defineAction, type ActionGroup } from './action.ts';
+import { defineAction, type ActionGroup } from '../../resources/operations/action.ts';
 import type { AuditEntry } from '../../core/audit-record.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
 import {
@@ -9,7 +9,7 @@ import {
 } from '../encryption/encryption-status.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { described } from '../../core/object.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 
 export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:manage' } as const;
 

@@ -4,9 +4,9 @@ import { anyText, enumeration, list, nullable, timestamp, uuid } from '../../cor
 import { described, list as objects, object, responseObject } from '../../core/object.ts';
 import { MAX_LIMIT } from '../../core/settings.ts';
 import { describedKeys, FLAWS, keyStates, keysUnused } from '../operations/key-states.ts';
-import { isVisible } from '../operations/visibility.ts';
-import { keyFacts, tsigkey, type KeyFacts } from '../resources/tsigkey.ts';
-import { defineAction } from './action.ts';
+import { isVisible } from '../../resources/operations/visibility.ts';
+import { keyFacts, tsigkey, type KeyFacts } from '../../resources/tsigkey.ts';
+import { defineAction } from '../../resources/operations/action.ts';
 
 export const KEY_STATES = responseObject({
   states: described(

@@ -6,10 +6,10 @@ import {
   RESTORE_RIGHT,
   RETIRE_RIGHT,
   ROTATE_RIGHT,
-} from '../resources/limits.ts';
-import { CONSUMERS, RETIREMENTS } from '../resources/lineage.ts';
+} from '../../resources/limits.ts';
+import { CONSUMERS, RETIREMENTS } from '../../resources/lineage.ts';
 import { line } from '../../core/shared-fields.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 import { describedState, describeKey } from '../rotation/describe.ts';
 import { rotateKey } from '../rotation/rotate.ts';
 import { LIFECYCLE, LIFECYCLE_EXAMPLE, showLifecycle } from '../rotation/shown.ts';
@@ -19,7 +19,7 @@ import {
   restoreKey,
   retireKey,
 } from '../rotation/steps-by-hand.ts';
-import { defineAction, type ActionRequest } from './action.ts';
+import { defineAction, type ActionRequest } from '../../resources/operations/action.ts';
 
 const { algorithm } = tsigkey.fields;
 

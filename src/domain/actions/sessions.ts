@@ -4,11 +4,15 @@ import { anyText, boolean, enumeration, nullable, timestamp, uuid } from '../../
 import { described, optional, responseObject, sequence } from '../../core/object.ts';
 import { MAX_LIMIT } from '../../core/settings.ts';
 import { endSession, isOwnSession } from '../operations/sessions.ts';
-import { may, requireRight } from '../resources/policy.ts';
-import { session, SESSION_KINDS, type Session } from '../resources/session.ts';
-import { token } from '../resources/token.ts';
+import { may, requireRight } from '../../resources/policy.ts';
+import { session, SESSION_KINDS, type Session } from '../../resources/session.ts';
+import { token } from '../../resources/token.ts';
 import { earlier } from '../../core/text/timestamps.ts';
-import { defineAction, type ActionGroup, type ActionRequest } from './action.ts';
+import {
+  defineAction,
+  type ActionGroup,
+  type ActionRequest,
+} from '../../resources/operations/action.ts';
 
 const GROUP: ActionGroup = {
   name: session.collection,

@@ -6,13 +6,17 @@ import type { Reader } from '../../core/ports.ts';
 import { uniqueFormOf } from '../../core/query.ts';
 import { uniqueOf, type Change, type DraftFields } from '../../core/resource.ts';
 import type { Settings } from '../../core/settings.ts';
-import { readCreation } from '../operations/body.ts';
-import { change, type ChangeContext, type Dependencies } from '../operations/change.ts';
-import { requireRight } from '../resources/policy.ts';
-import { tld, type Tld } from '../resources/tld.ts';
+import { readCreation } from '../../resources/operations/body.ts';
+import {
+  change,
+  type ChangeContext,
+  type Dependencies,
+} from '../../resources/operations/change.ts';
+import { requireRight } from '../../resources/policy.ts';
+import { tld, type Tld } from '../../resources/tld.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../../core/scheduling/slicer.ts';
 import { firstOf } from '../../core/text/first-of.ts';
-import { defineAction } from './action.ts';
+import { defineAction } from '../../resources/operations/action.ts';
 import {
   BULK_BODY,
   BULK_RESPONSE,

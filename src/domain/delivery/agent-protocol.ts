@@ -14,7 +14,7 @@ import {
 import { described, object, optional, responseObject, withDefault } from '../../core/object.ts';
 import { RIGHTS } from '../../brands/brand.ts';
 import { OPERATIONS, OUTCOMES } from '../../brands/key-log.ts';
-import { EVIDENCE, KEY_REFERENCE } from '../resources/name-server-status.ts';
+import { EVIDENCE, KEY_REFERENCE } from '../../resources/name-server-status.ts';
 import { hostName, word } from '../../core/shared-fields.ts';
 
 /**

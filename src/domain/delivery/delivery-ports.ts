@@ -1,10 +1,10 @@
 import type { AuditEntry } from '../../core/audit-record.ts';
 import type { Fault } from '../../core/fault.ts';
-import type { FoundState } from '../resources/name-server-status.ts';
+import type { FoundState } from '../../resources/name-server-status.ts';
 import type { Right } from '../../brands/brand.ts';
-import type { NameServer } from '../resources/name-server.ts';
+import type { NameServer } from '../../resources/name-server.ts';
 import type { Removal } from '../../core/ports.ts';
-import type { Tsigkey } from '../resources/tsigkey.ts';
+import type { Tsigkey } from '../../resources/tsigkey.ts';
 import type { DesiredState } from '../../brands/desired-state.ts';
 import type { Answer, KeyUse } from './agent-protocol.ts';
 import type { RemovingKeys, ShownRequirement } from './responses.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isUnreadable } from '../../core/unreadable.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
-import { rightsInText } from '../resources/grants.ts';
-import type { NameServer } from '../resources/name-server.ts';
+import { rightsInText } from '../../resources/grants.ts';
+import type { NameServer } from '../../resources/name-server.ts';
 import { nextIfOver, type Slicer } from '../../core/scheduling/slicer.ts';
 import {
   byName,

@@ -10,7 +10,7 @@ import {
   type ValueOf,
 } from '../../core/field.ts';
 import { described, list, responseObject } from '../../core/object.ts';
-import type { NameServer } from '../resources/name-server.ts';
+import type { NameServer } from '../../resources/name-server.ts';
 import { earlier } from '../../core/text/timestamps.ts';
 import type { KeyOnServer, KeyUses } from './delivery-ports.ts';
 

@@ -1,6 +1,6 @@
-import type { ServerState } from '../resources/name-server-status.ts';
-import type { NameServer } from '../resources/name-server.ts';
-import type { Tsigkey } from '../resources/tsigkey.ts';
+import type { ServerState } from '../../resources/name-server-status.ts';
+import type { NameServer } from '../../resources/name-server.ts';
+import type { Tsigkey } from '../../resources/tsigkey.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Fault } from '../../core/fault.ts';
 import type { KeyOnServer, ServerStatus } from './delivery-ports.ts';

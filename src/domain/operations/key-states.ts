@@ -2,10 +2,10 @@ import { unusedSince, usesOf } from '../delivery/key-uses.ts';
 import type { DeliveryStatus, KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
 import { deliveriesOf } from '../delivery/status.ts';
 import type { ShownDeliveries } from '../delivery/responses.ts';
-import { isUnusable, weaknessesOf, WEAKNESSES, type KeyFacts } from '../resources/tsigkey.ts';
-import { lifecycle, lineage } from '../resources/lineage.ts';
-import { expiryOf } from '../rules/expiry.ts';
-import type { Dependencies } from './change.ts';
+import { isUnusable, weaknessesOf, WEAKNESSES, type KeyFacts } from '../../resources/tsigkey.ts';
+import { lifecycle, lineage } from '../../resources/lineage.ts';
+import { expiryOf } from '../../resources/expiry.ts';
+import type { Dependencies } from '../../resources/operations/change.ts';
 
 export const FLAWS = [...WEAKNESSES, 'unusable'] as const;
 

@@ -4,15 +4,15 @@ import {
   type ChangeContext,
   type Changes,
   type Dependencies,
-} from '../operations/change.ts';
-import { existing } from '../operations/visibility.ts';
-import { grantsIn } from '../resources/grants.ts';
-import { ABORT_RIGHT, CONFIRM_RIGHT, RESTORE_RIGHT, RETIRE_RIGHT } from '../resources/limits.ts';
-import { lifecycle, lineage, retiredKey, type Lifecycle } from '../resources/lineage.ts';
-import { SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
-import { grantsInScope } from '../rules/grant-rules.ts';
-import { NO_ROTATION } from '../rules/lineage-rules.ts';
-import { isOrphaned } from '../rules/tsigkey-rules.ts';
+} from '../../resources/operations/change.ts';
+import { existing } from '../../resources/operations/visibility.ts';
+import { grantsIn } from '../../resources/grants.ts';
+import { ABORT_RIGHT, CONFIRM_RIGHT, RESTORE_RIGHT, RETIRE_RIGHT } from '../../resources/limits.ts';
+import { lifecycle, lineage, retiredKey, type Lifecycle } from '../../resources/lineage.ts';
+import { SCOPES, tsigkey, type Tsigkey } from '../../resources/tsigkey.ts';
+import { grantsInScope } from '../../resources/grant-rules.ts';
+import { NO_ROTATION } from '../../resources/lineage-rules.ts';
+import { isOrphaned } from '../../resources/tsigkey-rules.ts';
 import { changeRow, readRotation, retireNow, settle } from './advance.ts';
 import { factsOf, type Rotation } from './facts.ts';
 import { asKey } from './shown.ts';

@@ -1,8 +1,8 @@
 import { REPORTING_UNKNOWN_KEYS } from '../../brands/brands.ts';
 import type { withStatus } from '../../domain/delivery/status.ts';
 import type { EncryptionStatus } from '../../domain/encryption/encryption-status.ts';
-import { LIFECYCLE_STATES, WAITING_REASONS } from '../../domain/resources/lineage.ts';
-import { SERVER_STATES } from '../../domain/resources/name-server-status.ts';
+import { LIFECYCLE_STATES, WAITING_REASONS } from '../../resources/lineage.ts';
+import { SERVER_STATES } from '../../resources/name-server-status.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';
 
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

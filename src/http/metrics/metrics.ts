@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
 import { withStatus } from '../../domain/delivery/status.ts';
 import type { Store } from '../../core/ports.ts';
 import { MAX_LIMIT } from '../../core/settings.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
+import { nameServer } from '../../resources/name-server.ts';
 import { cachedFlight } from '../../core/scheduling/single-flight.ts';
 import {
   COUNTED,

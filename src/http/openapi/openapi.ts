@@ -1,8 +1,8 @@
-import type { Action } from '../../domain/actions/action.ts';
+import type { Action } from '../../resources/operations/action.ts';
 import { ACTIONS } from '../../domain/actions/actions.ts';
 import { BRANDS } from '../../brands/brands.ts';
 import type { JsonSchema } from '../../core/field.ts';
-import { DOCUMENTED_TYPES } from '../../domain/resources/resources.ts';
+import { DOCUMENTED_TYPES } from '../../resources/resources.ts';
 import { REQUEST_ID_HEADER } from '../request/context.ts';
 import type { ApiDocument } from './document.ts';
 import { OPEN_TAG, openPaths } from './open-paths.ts';

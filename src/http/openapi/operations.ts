@@ -1,4 +1,4 @@
-import type { Action, ActionLines } from '../../domain/actions/action.ts';
+import type { Action, ActionLines } from '../../resources/operations/action.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Operation, ResourceType } from '../../core/resource.ts';
 import { secretFields } from '../../core/response.ts';

@@ -7,8 +7,8 @@ import {
   requireRight,
   withReach,
   type Policy,
-} from '../../domain/resources/policy.ts';
-import type { Parameter } from '../../domain/operations/list-query.ts';
+} from '../../resources/policy.ts';
+import type { Parameter } from '../../resources/operations/list-query.ts';
 import { withoutTokens } from '../../core/text/token-form.ts';
 import { readParameters } from './urls.ts';
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { SESSION_CREDENTIAL } from '../../domain/resources/session.ts';
+import { SESSION_CREDENTIAL } from '../../resources/session.ts';
 import { isLoopback } from '../connection/listen.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../core/caller.ts';
-import type { ActionDependencies } from '../../domain/actions/action.ts';
-import type { ChangeContext } from '../../domain/operations/change.ts';
+import type { ActionDependencies } from '../../resources/operations/action.ts';
+import type { ChangeContext } from '../../resources/operations/change.ts';
 import { ServiceError, type ErrorCode } from '../../core/errors.ts';
-import { mayForce, requireRight } from '../../domain/resources/policy.ts';
+import { mayForce, requireRight } from '../../resources/policy.ts';
 import type { Authenticate, KnownCaller } from '../../core/ports.ts';
 import { addressGroup, clientAddress, isStatedAddress } from '../connection/client-address.ts';
 import { sessionOf } from './cookie.ts';

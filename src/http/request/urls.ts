@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../core/errors.ts';
-import type { Parameter } from '../../domain/operations/list-query.ts';
+import type { Parameter } from '../../resources/operations/list-query.ts';
 
 export interface UrlSettings {
   /** Without a trailing slash. Undefined to use the request's Host header. */

@@ -2,7 +2,7 @@ import { type AgentRequest, type Job, NO_AGENT } from '../../domain/delivery/age
 import { intendedOf } from '../../domain/delivery/desire.ts';
 import { LeaseLostError, type Claim } from '../../domain/delivery/delivery-ports.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
+import { nameServer } from '../../resources/name-server.ts';
 import { createFairQueue } from '../../core/scheduling/fair-queue.ts';
 import type { RunningAgentDelivery, ServedAgents } from '../reconciler/delivery.ts';
 import { LEASE_MS } from '../reconciler/lease.ts';

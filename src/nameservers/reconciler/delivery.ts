@@ -9,8 +9,8 @@ import type {
 import type { ShownRequirement } from '../../domain/delivery/responses.ts';
 import type { Clock, Store } from '../../core/ports.ts';
 import { runJob, type Job } from '../../core/scheduling/job.ts';
-import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
-import type { Dependencies } from '../../domain/operations/change.ts';
+import { nameServer, type NameServer } from '../../resources/name-server.ts';
+import type { Dependencies } from '../../resources/operations/change.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { describeResult, type DeliveryLog } from './log.ts';

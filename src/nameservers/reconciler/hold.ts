@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DesiredKey } from '../../brands/desired-state.ts';
 import type { Delivery } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
-import type { NameServer } from '../../domain/resources/name-server.ts';
+import type { NameServer } from '../../resources/name-server.ts';
 import type { Answer } from '../../domain/delivery/agent-protocol.ts';
 import { rowsById } from './delivery-rows.ts';
 

@@ -8,7 +8,7 @@ import {
 import type { AuditEntry } from '../../core/audit-record.ts';
 import type { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports.ts';
-import type { NameServer } from '../../domain/resources/name-server.ts';
+import type { NameServer } from '../../resources/name-server.ts';
 import { preparedHint } from '../../brands/driver.ts';
 import { isOnServer, UNREADABLE } from './delivery-rows.ts';
 import {

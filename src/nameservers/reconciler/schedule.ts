@@ -1,4 +1,4 @@
-import type { NameServer } from '../../domain/resources/name-server.ts';
+import type { NameServer } from '../../resources/name-server.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';
 
 /** How often a name server is compared with the desired state. */

@@ -1,6 +1,6 @@
 import type { Right } from '../../brands/desired-state.ts';
 import type { Fault } from '../../core/fault.ts';
-import type { NameServer } from '../../domain/resources/name-server.ts';
+import type { NameServer } from '../../resources/name-server.ts';
 import { parseDnsAddress } from '../../core/text/dns-address.ts';
 import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';

@@ -5,7 +5,7 @@ import {
   type AgentStore,
 } from '../../domain/delivery/delivery-ports.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
+import { nameServer } from '../../resources/name-server.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 import { isDue, OUTBOX_ROWS, readClaim, reduceOutbox } from './claims.ts';

@@ -1,6 +1,6 @@
 import type { Candidate } from '../../domain/delivery/delivery-ports.ts';
 import type { Store } from '../../core/ports.ts';
-import { tsigkey, type Tsigkey } from '../../domain/resources/tsigkey.ts';
+import { tsigkey, type Tsigkey } from '../../resources/tsigkey.ts';
 import { nextIfOver, partsInSlices, type Slicer } from '../../core/scheduling/slicer.ts';
 import { pages } from '../sql/reader.ts';
 import type { Database, Sql } from '../sql/sql.ts';

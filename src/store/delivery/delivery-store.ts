@@ -7,7 +7,7 @@ import {
   type PassRecord,
 } from '../../domain/delivery/delivery-ports.ts';
 import type { Clock, Store } from '../../core/ports.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
+import { nameServer } from '../../resources/name-server.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecords } from '../sql/audit-records.ts';
 import { newSlicer } from '../sql/reader.ts';

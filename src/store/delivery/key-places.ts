@@ -4,7 +4,7 @@ import type {
   ServerStatus,
 } from '../../domain/delivery/delivery-ports.ts';
 import type { Store } from '../../core/ports.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
+import { nameServer } from '../../resources/name-server.ts';
 import { readInBatches } from '../../core/scheduling/batches.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';

@@ -2,7 +2,7 @@ import type { Keyring } from '../../core/keyring.ts';
 import type { Page } from '../../core/ports.ts';
 import type { PageQuery } from '../../core/query.ts';
 import type { Resource, ResourceType } from '../../core/resource.ts';
-import { typeOfCollection } from '../../domain/resources/resources.ts';
+import { typeOfCollection } from '../../resources/resources.ts';
 import { orderColumn, orderValue } from '../sql/columns.ts';
 import { resourcesPassing } from '../sql/computed-filters.ts';
 import { conditionsText, whereText } from '../sql/conditions.ts';

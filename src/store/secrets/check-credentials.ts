@@ -1,7 +1,7 @@
 import type { Keyring } from '../../core/keyring.ts';
 import type { Resource, ResourceType } from '../../core/resource.ts';
-import { token } from '../../domain/resources/token.ts';
-import { STORED_TYPES } from '../../domain/resources/resources.ts';
+import { token } from '../../resources/token.ts';
+import { STORED_TYPES } from '../../resources/resources.ts';
 import { credentialColumn, MAC_COLUMN } from '../sql/credential-column.ts';
 import { allResources, readerOn } from '../sql/reader.ts';
 import type { Snapshot, Sql } from '../sql/sql.ts';

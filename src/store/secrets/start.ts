@@ -1,8 +1,8 @@
 import { ServiceError } from '../../core/errors.ts';
 import type { Keyring, WrappedKey } from '../../core/keyring.ts';
 import type { MasterKey } from '../../core/master-key.ts';
-import { token } from '../../domain/resources/token.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { token } from '../../resources/token.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 import { adoptKey } from '../audit/head.ts';
 import {
   createDataKey,

@@ -4,8 +4,8 @@ import { listName, RIGHTS, type Right } from '../../../src/brands/brand.ts';
 import { desire } from '../../../src/domain/delivery/desire.ts';
 import { byMember, grantsOf } from '../../../src/brands/desired-state.ts';
 import { createSlicer } from '../../../src/core/scheduling/slicer.ts';
-import { grantList, grantsIn, type Grant } from '../../../src/domain/resources/grants.ts';
-import type { Tsigkey } from '../../../src/domain/resources/tsigkey.ts';
+import { grantList, grantsIn, type Grant } from '../../../src/resources/grants.ts';
+import type { Tsigkey } from '../../../src/resources/tsigkey.ts';
 
 const ZONES = ['a.test.', 'B.test.', 'c.test.', 'd.test.'];
 const rights = fc.subarray([...RIGHTS], { minLength: 1 });

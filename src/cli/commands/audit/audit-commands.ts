@@ -2,7 +2,7 @@ import { ENTRY_COLUMNS, type AuditRecord } from '../../../core/audit-record.ts';
 import { isObject } from '../../../core/field.ts';
 import { MAX_LIMIT } from '../../../core/settings.ts';
 import { RECORD, RECORD_PAGE } from '../../../domain/operations/audit-responses.ts';
-import { GRANT_RIGHT } from '../../../domain/resources/limits.ts';
+import { GRANT_RIGHT } from '../../../resources/limits.ts';
 import { defineCommand } from '../../flags/command.ts';
 import { parsed, text, toggle } from '../../flags/flag.ts';
 import { readLimit } from '../../flags/flags.ts';

@@ -1,7 +1,7 @@
 import { OUTCOMES } from '../../../core/audit-record.ts';
 import { RECORD_FILTERS } from '../../../domain/audit/trail.ts';
 import { RECORD_PARAMETERS } from '../../../domain/operations/audit-list.ts';
-import { tsigkey } from '../../../domain/resources/tsigkey.ts';
+import { tsigkey } from '../../../resources/tsigkey.ts';
 import { text, type Flag, type ValuesOf } from '../../flags/flag.ts';
 import { readPastTime } from '../../flags/time.ts';
 

@@ -1,6 +1,6 @@
 import { matrixOf } from '../../../access/access.ts';
 import { canonicalKey } from '../../../formats/key.ts';
-import { tsigkey } from '../../../domain/resources/tsigkey.ts';
+import { tsigkey } from '../../../resources/tsigkey.ts';
 import { comparisonForm } from '../../../core/text/dns-name.ts';
 import { defineCommand } from '../../flags/command.ts';
 import { observe } from '../../imports/adoption.ts';

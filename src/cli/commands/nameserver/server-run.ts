@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ValueOf } from '../../../core/field.ts';
 import { responseObject } from '../../../core/object.ts';
-import { nameServer } from '../../../domain/resources/name-server.ts';
+import { nameServer } from '../../../resources/name-server.ts';
 import { comparisonForm } from '../../../core/text/dns-name.ts';
 import { firstOf } from '../../../core/text/first-of.ts';
 import type { Run as CommandRun } from '../../flags/command.ts';

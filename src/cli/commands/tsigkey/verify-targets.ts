@@ -1,8 +1,8 @@
 import { parseDnsAddress } from '../../../core/text/dns-address.ts';
-import { KEY_GRANTS } from '../../../domain/resources/grants.ts';
-import { nameServer } from '../../../domain/resources/name-server.ts';
-import { pool as poolType } from '../../../domain/resources/pool.ts';
-import { zone as zoneType } from '../../../domain/resources/zone.ts';
+import { KEY_GRANTS } from '../../../resources/grants.ts';
+import { nameServer } from '../../../resources/name-server.ts';
+import { pool as poolType } from '../../../resources/pool.ts';
+import { zone as zoneType } from '../../../resources/zone.ts';
 import type { Server } from '../../flags/name-servers.ts';
 import { call, callFor, orIfRefused, type Connection } from '../../service/client.ts';
 import { mapConcurrently } from '../../../core/scheduling/concurrency.ts';

@@ -3,7 +3,7 @@ import { asError, ServiceError } from '../../../core/errors.ts';
 import type { Keyring } from '../../../core/keyring.ts';
 import type { PageQuery } from '../../../core/query.ts';
 import type { Resource } from '../../../core/resource.ts';
-import { typeOfCollection } from '../../../domain/resources/resources.ts';
+import { typeOfCollection } from '../../../resources/resources.ts';
 import type { Database } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';

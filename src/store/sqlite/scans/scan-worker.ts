@@ -1,7 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { asError, ServiceError } from '../../../core/errors.ts';
-import { typeOfCollection } from '../../../domain/resources/resources.ts';
+import { typeOfCollection } from '../../../resources/resources.ts';
 import { scanOn } from './scan.ts';
 import type { ScanFailure, ScanReply, ScanRequest } from './scan-thread.ts';
 
