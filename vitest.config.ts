@@ -123,7 +123,7 @@ function hasLongSize(file: string, seen = new Set<string>()): boolean {
 const builtThreads: Plugin = {
   name: 'built-threads',
   transform: (code, id) =>
-    id.endsWith('/src/store/sqlite/scans/scan-thread.ts')
+    id.endsWith('/src/sql/sqlite/scans/scan-thread.ts')
       ? code.replace('./scan-worker.js', '../../../../dist/scan-worker.js')
       : undefined,
 };

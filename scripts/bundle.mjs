@@ -29,8 +29,8 @@ const ENTRIES = [
  * the module looks for the worker thread in its folder.
  */
 const AT_TOP = {
-  'scan-worker': 'store/sqlite/scans/scan-worker',
-  'open-sqlite': 'store/sqlite/open',
+  'scan-worker': 'sql/sqlite/scans/scan-worker',
+  'open-sqlite': 'sql/sqlite/open',
 };
 
 /**

@@ -8,8 +8,8 @@ const MAX_LINES = 80;
 
 /** Functions that may be longer, as `file name`, each with the reason. */
 const EXCEPTIONS = new Map([
-  ['src/store/migrations/0018-schema.ts resources', 'The statements of the schema are a table.'],
-  ['src/store/migrations/0018-schema.ts delivery', 'The statements of the schema are a table.'],
+  ['src/sql/migrations/0018-schema.ts resources', 'The statements of the schema are a table.'],
+  ['src/sql/migrations/0018-schema.ts delivery', 'The statements of the schema are a table.'],
 ]);
 
 const FOLDERS = ['src', 'bench', 'test/harness'];

@@ -166,8 +166,8 @@ export async function checkConfig(configPath: string | undefined, connect: boole
 export async function backUp(configPath: string | undefined, target: string): Promise<void> {
   const config = configFrom(configPath);
   const [{ assertExists, parseDatabase }, { backUpSqlite, recordBackup }] = await Promise.all([
-    import('./store/databases.ts'),
-    import('./store/sqlite/backup.ts'),
+    import('./sql/databases.ts'),
+    import('./sql/sqlite/backup.ts'),
   ]);
   const { kind, location } = parseDatabase(config.database);
   if (kind.shared)
@@ -262,7 +262,7 @@ export async function migrate(configPath: string | undefined): Promise<void> {
   const [{ openDatabase }, { createClock }, { NEWEST_SCHEMA }] = await Promise.all([
     import('./store/open-database.ts'),
     import('./clock.ts'),
-    import('./store/migrate.ts'),
+    import('./sql/migrate.ts'),
   ]);
   await forOperator(async () => {
     const { store, steps, record } = await openDatabase(database, databasePool, createClock());

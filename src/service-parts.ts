@@ -25,7 +25,7 @@ import {
   type LastingDependencies,
 } from './service-settings.ts';
 import { openAudit } from './store/audit/open.ts';
-import { parseDatabase } from './store/databases.ts';
+import { parseDatabase } from './sql/databases.ts';
 import { openDelivery } from './store/delivery/delivery-status.ts';
 import { openDatabase } from './store/open-database.ts';
 import { openKeyring } from './store/open-keyring.ts';

@@ -21,7 +21,7 @@ import {
 } from './service-parts.ts';
 import { liveSettings } from './service-settings.ts';
 import { assertServable } from './store/copy-marks.ts';
-import { shownDatabase } from './store/databases.ts';
+import { shownDatabase } from './sql/databases.ts';
 import { logSecrets } from './store/open-keyring.ts';
 
 export interface Service {

@@ -10,8 +10,8 @@ import {
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../core/errors.ts';
 import { withoutPassword } from '../core/text/database-url.ts';
-import { parseDatabase } from './databases.ts';
-import { assertSchema, NEWEST_SCHEMA } from './migrate.ts';
+import { parseDatabase } from '../sql/databases.ts';
+import { assertSchema, NEWEST_SCHEMA } from '../sql/migrate.ts';
 import { assertKeys, openKeyring, type DatabaseAccess } from './open-keyring.ts';
 
 /** Changes nothing. Returns what works, as a sentence. Throws what is wrong. */

@@ -3,13 +3,13 @@ import type { Clock } from '../core/ports.ts';
 import { describeFault } from '../net/faults.ts';
 import { lastBatchOf } from './audit/head.ts';
 import { assertOnlyResourcesOf, copyResources } from './copy.ts';
-import { readMark, REMOVE_MARK, WRITE_MARK } from './sql/marks.ts';
-import { shownDatabase } from './databases.ts';
+import { readMark, REMOVE_MARK, WRITE_MARK } from '../sql/marks.ts';
+import { shownDatabase } from '../sql/databases.ts';
 import { copyDelivery } from './delivery/copy-delivery.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';
 import { openKeyring, openSourceKeyring, type DatabaseAccess } from './open-keyring.ts';
 import { openSource, type Source } from './source.ts';
-import { assertUnused } from './sql/other-users.ts';
+import { assertUnused } from '../sql/other-users.ts';
 
 export interface CopyOptions {
   readonly from: string;

@@ -1,8 +1,8 @@
 import { ServiceError } from '../core/errors.ts';
 import { shellWord } from '../core/text/shell-word.ts';
 import { recordLocally } from './audit/local.ts';
-import { readMark, REMOVE_MARK } from './sql/marks.ts';
-import type { Database } from './sql/sql.ts';
+import { readMark, REMOVE_MARK } from '../sql/marks.ts';
+import type { Database } from '../sql/sql.ts';
 
 /**
  * Throws `unavailable` if a service must not use the database `name`, because it is an unfinished

@@ -5,7 +5,7 @@ import { COPIED_TYPES, RESOURCE_TYPES } from '../resources/resources.ts';
 import type { ResourceType } from '../core/resource.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { keyed } from '../core/query.ts';
-import { allResources } from './sql/reader.ts';
+import { allResources } from '../sql/reader.ts';
 
 /**
  * Copies every resource of `from` to `to`, with ids, timestamps and token hashes. Then compares the

@@ -1,9 +1,9 @@
 import type { KeyNeed, NamedKey } from '../core/ports.ts';
 import type { Condition } from '../core/query.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
-import { conditionsText, whereText } from './sql/conditions.ts';
-import type { Fragment } from './sql/fragments.ts';
-import type { Database } from './sql/sql.ts';
+import { conditionsText, whereText } from '../sql/conditions.ts';
+import type { Fragment } from '../sql/fragments.ts';
+import type { Database } from '../sql/sql.ts';
 
 const MAX_KEYS = 1000;
 

@@ -1,13 +1,13 @@
 import type { Clock, Store } from '../core/ports.ts';
 import type { AuditSubject } from '../domain/operations/audit-entry.ts';
 import { recordLocally } from './audit/local.ts';
-import { parseDatabase } from './databases.ts';
+import { parseDatabase } from '../sql/databases.ts';
 import { noteRestores, type RestoredOver } from './restore.ts';
-import { migrate } from './migrate.ts';
+import { migrate } from '../sql/migrate.ts';
 import { prepareSecrets, type OpenedKeyring } from './open-keyring.ts';
 import type { EncryptionReport } from './secrets/start.ts';
-import { WRITE_MARK } from './sql/marks.ts';
-import type { Database, DatabaseObserver, DatabaseSettings, Sql } from './sql/sql.ts';
+import { WRITE_MARK } from '../sql/marks.ts';
+import type { Database, DatabaseObserver, DatabaseSettings, Sql } from '../sql/sql.ts';
 import { endSessions } from './sessions.ts';
 import { createStore } from './store.ts';
 

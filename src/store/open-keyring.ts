@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { ServiceError } from '../core/errors.ts';
 import type { Keyring } from '../core/keyring.ts';
 import type { MasterKey } from '../core/master-key.ts';
-import { parseDatabase } from './databases.ts';
-import { assertSchema } from './migrate.ts';
+import { parseDatabase } from '../sql/databases.ts';
+import { assertSchema } from '../sql/migrate.ts';
 import { createKeyring } from './secrets/create-keyring.ts';
 import {
   createMasterKeyFile,
@@ -18,7 +18,7 @@ import {
   type EncryptionReport,
   type MasterKeySource,
 } from './secrets/start.ts';
-import type { Database, DatabaseSettings, Snapshot } from './sql/sql.ts';
+import type { Database, DatabaseSettings, Snapshot } from '../sql/sql.ts';
 
 export interface DatabaseAccess {
   readonly database: string;

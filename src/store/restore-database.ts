@@ -10,8 +10,8 @@ import { parseDatabaseUrl, withoutPassword } from '../core/text/database-url.ts'
 import { describeFault } from '../net/faults.ts';
 import { lastBatchOf } from './audit/head.ts';
 import { localOrigin } from './audit/local.ts';
-import { parseDatabase } from './databases.ts';
-import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './migrate.ts';
+import { parseDatabase } from '../sql/databases.ts';
+import { NEWEST_SCHEMA, schemaOf, schemaProblem } from '../sql/migrate.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';
 import { openKeyring, type DatabaseAccess } from './open-keyring.ts';
 import {
@@ -25,8 +25,8 @@ import {
   type RestoredOver,
 } from './restore.ts';
 import { assertMasterKey } from './secrets/start.ts';
-import { assertUnused } from './sql/other-users.ts';
-import type { Snapshot } from './sql/sql.ts';
+import { assertUnused } from '../sql/other-users.ts';
+import type { Snapshot } from '../sql/sql.ts';
 import { createReader } from './store.ts';
 
 const HELD =
@@ -56,7 +56,7 @@ export async function restoreDatabase(
 ): Promise<string> {
   const { kind, location } = parseDatabase(config.database);
   if (kind.shared) return prepareDump(config, source, dialogue, clock);
-  const { stageRestore } = await import('./sqlite/restore-file.ts');
+  const { stageRestore } = await import('../sql/sqlite/restore-file.ts');
   const staged = await stageRestore(source, location);
   try {
     const replaced = staged.exists ? staged.openReplaced : undefined;

@@ -13,8 +13,8 @@ import { zone } from '../resources/zone.ts';
 import { grantsInScope, grantsOfKey } from '../resources/grant-rules.ts';
 import { leave } from '../resources/lineage-rules.ts';
 import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from './audit/head.ts';
-import { allResources } from './sql/reader.ts';
-import type { Database, Sql } from './sql/sql.ts';
+import { allResources } from '../sql/reader.ts';
+import type { Database, Sql } from '../sql/sql.ts';
 
 export interface RestoredOver {
   readonly at: string;

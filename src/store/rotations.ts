@@ -4,8 +4,8 @@ import { advance, POLL_MS, type RotationObserver } from '../domain/rotation/adva
 import { watchExpiry } from '../domain/rotation/describe.ts';
 import { WARNING_DAYS } from '../resources/expiry.ts';
 import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
-import { leaseOn } from './sql/leases.ts';
-import type { Database } from './sql/sql.ts';
+import { leaseOn } from '../sql/leases.ts';
+import type { Database } from '../sql/sql.ts';
 
 const INTERVAL_MS = 5000;
 

@@ -2,12 +2,12 @@ import { withoutPassword } from '../core/text/database-url.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Keyring } from '../core/keyring.ts';
 import type { Reader } from '../core/ports.ts';
-import { parseDatabase } from './databases.ts';
-import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './migrate.ts';
+import { parseDatabase } from '../sql/databases.ts';
+import { NEWEST_SCHEMA, schemaOf, schemaProblem } from '../sql/migrate.ts';
 import { namesInClearText } from './secrets/re-encrypt.ts';
 import { assertMasterKey, hasContent, type MasterKeySource } from './secrets/start.ts';
-import { readDataKeys } from './sql/data-keys.ts';
-import type { DatabaseSettings, Snapshot, Sql } from './sql/sql.ts';
+import { readDataKeys } from '../sql/data-keys.ts';
+import type { DatabaseSettings, Snapshot, Sql } from '../sql/sql.ts';
 import { createReader } from './store.ts';
 
 export interface Source extends Snapshot {

@@ -3,16 +3,16 @@ import type { Keyring } from '../core/keyring.ts';
 import type { Affected, Reader, Store, Writer } from '../core/ports.ts';
 import type { ResourceType } from '../core/resource.ts';
 import { partsInSlices } from '../core/scheduling/slicer.ts';
-import { newSlicer, readerOn } from './sql/reader.ts';
+import { newSlicer, readerOn } from '../sql/reader.ts';
 import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { keysThat } from './keys-in-need.ts';
-import { createLists } from './lists.ts';
+import { createLists } from '../sql/lists.ts';
 import { insertRecord } from './sql/audit-records.ts';
-import { loadDataKeys } from './sql/data-keys.ts';
-import type { Database, Dialect, Snapshot, Sql, SqlValue, TransactionSql } from './sql/sql.ts';
-import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
+import { loadDataKeys } from '../sql/data-keys.ts';
+import type { Database, Dialect, Snapshot, Sql, SqlValue, TransactionSql } from '../sql/sql.ts';
+import { MAX_VALUES, SIZES, tablesIn, type TableFor } from '../sql/table.ts';
 
 const TOKENS_AT_A_TIME = 256;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hashBatch, NO_PREVIOUS } from '../../src/domain/audit/chain.ts';
 import { SELECT_RECORDS, storedRecord } from '../../src/store/audit/read.ts';
-import type { Sql, SqlRow, SqlValue } from '../../src/store/sql/sql.ts';
+import type { Sql, SqlRow, SqlValue } from '../../src/sql/sql.ts';
 import { runInside } from '../cli/session.ts';
 import { startTestService } from '../harness/service.ts';
 import { withDatabase } from '../harness/trail.ts';

@@ -6,10 +6,10 @@ import { auditEntry, SERVICE } from '../../src/domain/operations/audit-entry.ts'
 import { noteRestore } from '../../src/store/audit/head.ts';
 import { noteRetention, purgeExpired } from '../../src/store/audit/retention.ts';
 import { sealBatch, type Sealer } from '../../src/store/audit/seal.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/sql/migrate.ts';
 import { insertRecords } from '../../src/store/sql/audit-records.ts';
-import { leaseOn } from '../../src/store/sql/leases.ts';
-import type { Database } from '../../src/store/sql/sql.ts';
+import { leaseOn } from '../../src/sql/leases.ts';
+import type { Database } from '../../src/sql/sql.ts';
 
 const AT = '2026-11-22T10:00:00.000000';
 const LATER = '2026-11-23T10:00:00.000000';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readRecords } from '../../src/store/audit/read.ts';
 import type { Position, RecordQuery } from '../../src/domain/audit/trail.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import type { Database, Sql, SqlValue } from '../../src/store/sql/sql.ts';
+import { migrate } from '../../src/sql/migrate.ts';
+import type { Database, Sql, SqlValue } from '../../src/sql/sql.ts';
 import { addRecords, entry, seal } from '../harness/trail.ts';
 
 const AT = '2026-11-22T10:00:00.000000';

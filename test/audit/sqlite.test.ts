@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openSqlite } from '../../src/store/sqlite/open.ts';
+import { openSqlite } from '../../src/sql/sqlite/open.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { describeAuditTrail } from './contract.ts';
 import { describeResourceLists } from './resource-lists.ts';

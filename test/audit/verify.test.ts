@@ -4,7 +4,7 @@ import type { TrailProblem } from '../../src/domain/audit/trail.ts';
 import type { AuditKey } from '../../src/core/keyring.ts';
 import { adoptKey, noteRestore } from '../../src/store/audit/head.ts';
 import { verifyTrail } from '../../src/store/audit/verify.ts';
-import type { Database } from '../../src/store/sql/sql.ts';
+import type { Database } from '../../src/sql/sql.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { addRecords, entry, seed, withDatabase } from '../harness/trail.ts';
 

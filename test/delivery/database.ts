@@ -12,9 +12,9 @@ import {
   updateResource,
 } from '../../src/resources/operations/collection.ts';
 import { typeOfCollection } from '../../src/resources/resources.ts';
-import { parseDatabase } from '../../src/store/databases.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import type { Database, Sql, TransactionSql } from '../../src/store/sql/sql.ts';
+import { parseDatabase } from '../../src/sql/databases.ts';
+import { migrate } from '../../src/sql/migrate.ts';
+import type { Database, Sql, TransactionSql } from '../../src/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';
 import { CALLER, dependenciesOn } from '../harness/dependencies.ts';
 import { copyDatabase } from '../harness/postgres.ts';

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { DesiredKey } from '../../src/brands/desired-state.ts';
 import { DriverError } from '../../src/brands/driver.ts';
 import { makePass } from '../../src/nameservers/reconciler/pass.ts';
-import { insertDataKey } from '../../src/store/sql/data-keys.ts';
+import { insertDataKey } from '../../src/sql/data-keys.ts';
 import { openFolderDelivery, passDependencies } from './set-up.ts';
 
 test('no message contains a part of a secret that the service can no longer decrypt', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
 import { timestampOf } from '../../src/core/text/timestamps.ts';
-import { insertDataKey } from '../../src/store/sql/data-keys.ts';
+import { insertDataKey } from '../../src/sql/data-keys.ts';
 import { openFolderDelivery, passDependencies } from './set-up.ts';
 
 /** Long after the creation of the name server. */

@@ -8,7 +8,7 @@ import { nameServer } from '../../src/resources/name-server.ts';
 import { tsigkey } from '../../src/resources/tsigkey.ts';
 import { DriverError } from '../../src/brands/driver.ts';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
-import { insertDataKey } from '../../src/store/sql/data-keys.ts';
+import { insertDataKey } from '../../src/sql/data-keys.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
 import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
 import type { DeliveryDatabase } from './database.ts';

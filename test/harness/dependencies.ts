@@ -8,7 +8,7 @@ import { hideSecret } from '../../src/domain/operations/audit-entry.ts';
 import type { Dependencies } from '../../src/resources/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/resources/policy.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
-import type { DatabaseSettings } from '../../src/store/sql/sql.ts';
+import type { DatabaseSettings } from '../../src/sql/sql.ts';
 
 /** Settings without restrictions. */
 export const SETTINGS: Settings = {

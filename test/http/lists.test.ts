@@ -10,7 +10,7 @@ import {
 import { startTestService, type TestService } from '../harness/service.ts';
 import { clientFor } from '../harness/zones.ts';
 
-// test/store/page-contract.ts tests every filter, order and marker on both databases.
+// test/sql/page-contract.ts tests every filter, order and marker on both databases.
 
 const NAMES = ['bravo', 'Alpha', 'charlie', '_delta', 'alpha2'];
 const SORT_KEYS = ['created_at', 'id', 'updated_at', 'name'];

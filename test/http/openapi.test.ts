@@ -6,7 +6,7 @@ import { DOCUMENTED_METHODS, readDocument, resolve } from '../harness/descriptio
 import { readConfig } from '../../src/config/config.ts';
 import { createServer } from '../../src/http/server.ts';
 import { GUIDES_URL } from '../../src/version.ts';
-import { openSqlite } from '../../src/store/sqlite/open.ts';
+import { openSqlite } from '../../src/sql/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';
 import { serverDependenciesOn } from '../harness/dependencies.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
-import { openPostgres } from '../../src/store/postgres/open.ts';
+import { openPostgres } from '../../src/sql/postgres/open.ts';
 import { describeAuditTrail } from '../audit/contract.ts';
 import { expectOneRecordEach, runOperations } from '../audit/operations.ts';
 import { describeResourceLists } from '../audit/resource-lists.ts';

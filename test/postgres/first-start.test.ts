@@ -9,9 +9,9 @@ import { hashToken } from '../../src/core/token-hash.ts';
 import { token } from '../../src/resources/token.ts';
 import { openDatabase, type OpenedDatabase } from '../../src/store/open-database.ts';
 import { openKeyring, prepareSecrets, type OpenedKeyring } from '../../src/store/open-keyring.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openPostgres } from '../../src/store/postgres/open.ts';
-import type { Database } from '../../src/store/sql/sql.ts';
+import { migrate } from '../../src/sql/migrate.ts';
+import { openPostgres } from '../../src/sql/postgres/open.ts';
+import type { Database } from '../../src/sql/sql.ts';
 import { dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import {

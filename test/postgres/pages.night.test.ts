@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openPostgres } from '../../src/store/postgres/open.ts';
+import { migrate } from '../../src/sql/migrate.ts';
+import { openPostgres } from '../../src/sql/postgres/open.ts';
 import { createStore } from '../../src/store/store.ts';
 import { createDatabase } from '../harness/postgres.ts';
-import { pageContract } from '../store/page-contract.ts';
-import { NOW } from '../store/samples.ts';
+import { pageContract } from '../sql/page-contract.ts';
+import { NOW } from '../sql/samples.ts';
 
 const SETTINGS = {
   maxConnections: 3,

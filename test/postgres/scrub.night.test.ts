@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { scrub } from '../../src/store/postgres/scrub.ts';
-import { sqlOn } from '../../src/store/postgres/statements.ts';
-import type { Sql } from '../../src/store/sql/sql.ts';
+import { scrub } from '../../src/sql/postgres/scrub.ts';
+import { sqlOn } from '../../src/sql/postgres/statements.ts';
+import type { Sql } from '../../src/sql/sql.ts';
 import { contentBelow, createDatabase } from '../harness/postgres.ts';
 
 /** The values of the column. The statistics of PostgreSQL contain samples of these values. */

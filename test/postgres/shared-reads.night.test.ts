@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sharedReads } from '../../src/store/postgres/shared-reads.ts';
-import type { Query } from '../../src/store/postgres/statements.ts';
+import { sharedReads } from '../../src/sql/postgres/shared-reads.ts';
+import type { Query } from '../../src/sql/postgres/statements.ts';
 import { createDatabase } from '../harness/postgres.ts';
 
 const READS = Array.from({ length: 100 }, (_, number) => number);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { openPostgres } from '../../src/store/postgres/open.ts';
+import { openPostgres } from '../../src/sql/postgres/open.ts';
 import { createDatabase } from '../harness/postgres.ts';
-import { storeContract } from '../store/contract.ts';
+import { storeContract } from '../sql/contract.ts';
 
 const SETTINGS = {
   maxConnections: 5,

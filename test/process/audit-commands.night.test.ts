@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
 import { beforeEach, expect, test } from 'vitest';
-import { MIGRATIONS } from '../../src/store/migrate.ts';
+import { MIGRATIONS } from '../../src/sql/migrate.ts';
 import { auditRecords } from '../harness/audit.ts';
 import { startServiceProcess, temporaryFolder, runTsigil } from '../harness/service.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';

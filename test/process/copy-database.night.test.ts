@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { MIGRATIONS, NEWEST_SCHEMA } from '../../src/store/migrate.ts';
+import { MIGRATIONS, NEWEST_SCHEMA } from '../../src/sql/migrate.ts';
 import { auditRecords, queryDatabase } from '../harness/audit.ts';
 import {
   cleanEnvironment,

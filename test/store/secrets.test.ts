@@ -3,8 +3,8 @@ import { text } from '../../src/core/field.ts';
 import { defineResource } from '../../src/core/resource.ts';
 import { STORED_TYPES } from '../../src/resources/resources.ts';
 import { SECRET_PLACES } from '../../src/store/secrets/re-encrypt.ts';
-import { tableOf } from '../../src/store/sql/table.ts';
-import { dialect } from '../../src/store/sqlite/connection/dialect.ts';
+import { tableOf } from '../../src/sql/table.ts';
+import { dialect } from '../../src/sql/sqlite/connection/dialect.ts';
 
 describe('a field with a secret', () => {
   test('is encrypted again with each new data key', () => {

@@ -11,11 +11,11 @@ import { openDelivery } from '../../src/store/delivery/delivery-status.ts';
 import { openDatabase, type OpenedDatabase } from '../../src/store/open-database.ts';
 import { createKeyring } from '../../src/store/secrets/create-keyring.ts';
 import { runEncryption } from '../../src/store/secrets/encryption.ts';
-import type { Database, SqlValue } from '../../src/store/sql/sql.ts';
+import type { Database, SqlValue } from '../../src/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';
 import { CALLER, serverDependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder, testDatabase } from '../harness/service.ts';
-import { sampleOf } from './samples.ts';
+import { sampleOf } from '../sql/samples.ts';
 
 const POOL = { maxConnections: 2, statementTimeoutSeconds: 60 };
 const KEYS = 3000;

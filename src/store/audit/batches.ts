@@ -1,7 +1,7 @@
 import type { AuditBatch } from '../../domain/audit/chain.ts';
 import type { BatchQuery } from '../../domain/audit/trail.ts';
 import { earlier } from '../../core/text/timestamps.ts';
-import type { Sql, SqlRow } from '../sql/sql.ts';
+import type { Sql, SqlRow } from '../../sql/sql.ts';
 import { lastBatchOf, MAX_NUMBER, readHead } from './head.ts';
 
 /** The beginning of a query for batches. Callers append the conditions. */

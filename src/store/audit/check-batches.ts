@@ -7,9 +7,9 @@ import {
 } from '../../domain/audit/chain.ts';
 import type { TrailProblem, TrailVerification } from '../../domain/audit/trail.ts';
 import type { AuditKey } from '../../core/keyring.ts';
-import { newSlicer } from '../sql/reader.ts';
-import { joined, type Fragment } from '../sql/fragments.ts';
-import type { Sql } from '../sql/sql.ts';
+import { newSlicer } from '../../sql/reader.ts';
+import { joined, type Fragment } from '../../sql/fragments.ts';
+import type { Sql } from '../../sql/sql.ts';
 import { rangeOf } from './batches.ts';
 import { isGenuine, readHead } from './head.ts';
 import { IN_BATCHES, SELECT_RECORDS, storedRecord } from './read.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../domain/audit/chain.ts';
 import type { AuditKey } from '../../core/keyring.ts';
 import { isObject } from '../../core/field.ts';
-import type { Sql } from '../sql/sql.ts';
+import type { Sql } from '../../sql/sql.ts';
 
 /** The highest number of a batch. Another program can insert any number. */
 export const MAX_NUMBER = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import type { BackupState } from '../../domain/audit/trail.ts';
-import { readMark } from '../sql/marks.ts';
-import type { Sql } from '../sql/sql.ts';
+import { readMark } from '../../sql/marks.ts';
+import type { Sql } from '../../sql/sql.ts';
 
 /** Returns what is known of backups, which records that were purged no longer show. */
 export async function readBackupState(sql: Sql): Promise<BackupState> {

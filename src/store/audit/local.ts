@@ -6,7 +6,7 @@ import {
   type AuditSubject,
 } from '../../domain/operations/audit-entry.ts';
 import { insertRecord } from '../sql/audit-records.ts';
-import type { Database } from '../sql/sql.ts';
+import type { Database } from '../../sql/sql.ts';
 
 /** Returns the origin of a command on this machine: the user who runs the command. */
 export function localOrigin(): AuditOrigin {

@@ -4,7 +4,7 @@ import { createRecording, type Recording } from '../../domain/operations/recordi
 import type { Keyring } from '../../core/keyring.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { AuditTrail } from '../../domain/audit/trail.ts';
-import type { Database } from '../sql/sql.ts';
+import type { Database } from '../../sql/sql.ts';
 import { readBatches } from './batches.ts';
 import { readBackupState } from './last-backup.ts';
 import { readRecords } from './read.ts';

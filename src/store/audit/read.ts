@@ -13,9 +13,9 @@ import {
 } from '../../domain/audit/trail.ts';
 import { firstBatch, rangeOf, SELECT_BATCHES, storedBatch, type Range } from './batches.ts';
 import { lastBatchOf } from './head.ts';
-import { newSlicer } from '../sql/reader.ts';
-import { joined, type Fragment } from '../sql/fragments.ts';
-import type { Sql, SqlRow } from '../sql/sql.ts';
+import { newSlicer } from '../../sql/reader.ts';
+import { joined, type Fragment } from '../../sql/fragments.ts';
+import type { Sql, SqlRow } from '../../sql/sql.ts';
 
 const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
 /** The beginning of a query for records. Callers append the conditions. */

@@ -4,7 +4,7 @@ import type { Tally } from '../../domain/audit/tally.ts';
 import { DAY_MS, earlier } from '../../core/text/timestamps.ts';
 import { runJob } from '../../core/scheduling/job.ts';
 import { insertRecord, insertRecords } from '../sql/audit-records.ts';
-import { leaseOn } from '../sql/leases.ts';
+import { leaseOn } from '../../sql/leases.ts';
 import { readHead } from './head.ts';
 import { noteRetention, purgeExpired } from './retention.ts';
 import { sealBatch, type Sealer } from './seal.ts';

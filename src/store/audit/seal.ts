@@ -13,9 +13,9 @@ import type { AuditKey, Keyring } from '../../core/keyring.ts';
 import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecord } from '../sql/audit-records.ts';
-import type { Lease } from '../sql/leases.ts';
-import type { Database, Sql, SqlRow } from '../sql/sql.ts';
-import { MAX_VALUES, SIZES } from '../sql/table.ts';
+import type { Lease } from '../../sql/leases.ts';
+import type { Database, Sql, SqlRow } from '../../sql/sql.ts';
+import { MAX_VALUES, SIZES } from '../../sql/table.ts';
 import { changeHead, isGenuine, lastBatchOf, readHead, type StoredHead } from './head.ts';
 
 export interface Sealer {

@@ -4,7 +4,7 @@ import type { TrailProblem, TrailVerification } from '../../domain/audit/trail.t
 import type { AuditKey } from '../../core/keyring.ts';
 import { earlier } from '../../core/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
-import type { Sql } from '../sql/sql.ts';
+import type { Sql } from '../../sql/sql.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
 import { checkBatches } from './check-batches.ts';
 import {

@@ -6,8 +6,8 @@ import {
 } from '../../domain/delivery/delivery-ports.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { nameServer } from '../../resources/name-server.ts';
-import type { Database, SqlRow } from '../sql/sql.ts';
-import { tablesIn } from '../sql/table.ts';
+import type { Database, SqlRow } from '../../sql/sql.ts';
+import { tablesIn } from '../../sql/table.ts';
 import { isDue, OUTBOX_ROWS, readClaim, reduceOutbox } from './claims.ts';
 import { places } from './outbox.ts';
 

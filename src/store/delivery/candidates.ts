@@ -2,9 +2,9 @@ import type { Candidate } from '../../domain/delivery/delivery-ports.ts';
 import type { Store } from '../../core/ports.ts';
 import { tsigkey, type Tsigkey } from '../../resources/tsigkey.ts';
 import { nextIfOver, partsInSlices, type Slicer } from '../../core/scheduling/slicer.ts';
-import { pages } from '../sql/reader.ts';
-import type { Database, Sql } from '../sql/sql.ts';
-import { among } from '../sql/table.ts';
+import { pages } from '../../sql/reader.ts';
+import type { Database, Sql } from '../../sql/sql.ts';
+import { among } from '../../sql/table.ts';
 
 const KEYS_PER_PAGE = 200;
 

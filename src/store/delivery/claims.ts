@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Claim } from '../../domain/delivery/delivery-ports.ts';
 import type { Right } from '../../brands/brand.ts';
 import type { NameServer } from '../../resources/name-server.ts';
-import type { Database, Sql, SqlRow, SqlValue } from '../sql/sql.ts';
+import type { Database, Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 
 /** The minimum time between a failed attempt and an attempt that a new change causes. */
 const RETRY_AFTER_CHANGE_MS = 1000;

@@ -4,7 +4,7 @@ import type { DeliveryStatus, ServerStatus } from '../../domain/delivery/deliver
 import { timestampOf } from '../../core/text/timestamps.ts';
 import type { Clock, Store } from '../../core/ports.ts';
 import type { RemovingKeys } from '../../domain/delivery/responses.ts';
-import type { Database, Sql, SqlRow } from '../sql/sql.ts';
+import type { Database, Sql, SqlRow } from '../../sql/sql.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { reduceOutboxes } from './claims.ts';

@@ -7,7 +7,7 @@ import type { Store } from '../../core/ports.ts';
 import { nameServer } from '../../resources/name-server.ts';
 import { readInBatches } from '../../core/scheduling/batches.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
-import type { Sql, SqlRow } from '../sql/sql.ts';
+import type { Sql, SqlRow } from '../../sql/sql.ts';
 import { places } from './outbox.ts';
 import { deliveryOf } from './pass-records.ts';
 

@@ -1,7 +1,7 @@
 import { MAX_COUNT, MAX_USES, type KeyUse } from '../../domain/delivery/agent-protocol.ts';
 import type { KeyUses, StoredUse } from '../../domain/delivery/delivery-ports.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
-import type { Sql, SqlRow } from '../sql/sql.ts';
+import type { Sql, SqlRow } from '../../sql/sql.ts';
 import { places } from './outbox.ts';
 
 export const USE_COLUMNS = [

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isEmpty } from '../../domain/delivery/affected.ts';
 import type { Affected } from '../../core/ports.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
-import type { Dialect, Sql } from '../sql/sql.ts';
+import type { Dialect, Sql } from '../../sql/sql.ts';
 
 /** How long a process caches the absence of name servers, if other processes may add one. */
 const ABSENT_MS = 5000;

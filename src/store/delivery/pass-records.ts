@@ -8,9 +8,9 @@ import {
 import type { Clock } from '../../core/ports.ts';
 import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
-import { newSlicer, pages } from '../sql/reader.ts';
-import { joined, type Fragment } from '../sql/fragments.ts';
-import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
+import { newSlicer, pages } from '../../sql/reader.ts';
+import { joined, type Fragment } from '../../sql/fragments.ts';
+import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 import { stampsIn } from './claims.ts';
 import { addRows, places } from './outbox.ts';
 

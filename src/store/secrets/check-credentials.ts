@@ -2,10 +2,10 @@ import type { Keyring } from '../../core/keyring.ts';
 import type { Resource, ResourceType } from '../../core/resource.ts';
 import { token } from '../../resources/token.ts';
 import { STORED_TYPES } from '../../resources/resources.ts';
-import { credentialColumn, MAC_COLUMN } from '../sql/credential-column.ts';
-import { allResources, readerOn } from '../sql/reader.ts';
-import type { Snapshot, Sql } from '../sql/sql.ts';
-import { tablesIn } from '../sql/table.ts';
+import { credentialColumn, MAC_COLUMN } from '../../sql/credential-column.ts';
+import { allResources, readerOn } from '../../sql/reader.ts';
+import type { Snapshot, Sql } from '../../sql/sql.ts';
+import { tablesIn } from '../../sql/table.ts';
 
 /** All types whose rows stand for a credential, and therefore carry a MAC. */
 export const CREDENTIAL_TYPES = STORED_TYPES.filter(({ credential }) => credential !== undefined);

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Keyring, SecretCipher } from '../../core/keyring.ts';
 import { STORED_TYPES } from '../../resources/resources.ts';
-import { pages } from '../sql/reader.ts';
-import { secretColumns } from '../sql/secret-columns.ts';
-import type { Database, Sql, SqlValue } from '../sql/sql.ts';
+import { pages } from '../../sql/reader.ts';
+import { secretColumns } from '../../sql/secret-columns.ts';
+import type { Database, Sql, SqlValue } from '../../sql/sql.ts';
 
 export interface SecretPlace {
   readonly table: string;

@@ -1,7 +1,7 @@
 import type { Keyring, WrappedKey } from '../../core/keyring.ts';
 import type { MasterKey } from '../../core/master-key.ts';
-import { createSecretsKey, isSecretsKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
-import type { Database, Sql } from '../sql/sql.ts';
+import { createSecretsKey, isSecretsKey, loadDataKeys, readDataKeys } from '../../sql/data-keys.ts';
+import type { Database, Sql } from '../../sql/sql.ts';
 import { allSecrets, SECRET_PLACES, type SecretPlace } from './re-encrypt.ts';
 
 export interface ResetDependencies {

@@ -10,8 +10,8 @@ import {
   isSecretsKey,
   loadDataKeys,
   readDataKeys,
-} from '../sql/data-keys.ts';
-import type { Database, Snapshot, Sql } from '../sql/sql.ts';
+} from '../../sql/data-keys.ts';
+import type { Database, Snapshot, Sql } from '../../sql/sql.ts';
 import { countUnsigned } from './check-credentials.ts';
 import { countUnder } from './re-encrypt.ts';
 import { capitalised } from '../../core/text/capitalised.ts';

@@ -1,8 +1,8 @@
 import { ENTRY_COLUMNS, type AuditEntry } from '../../core/audit-record.ts';
 import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
-import { newSlicer } from './reader.ts';
-import { SIZES, type Statement } from './table.ts';
-import type { Sql, SqlValue, TransactionSql } from './sql.ts';
+import { newSlicer } from '../../sql/reader.ts';
+import { SIZES, type Statement } from '../../sql/table.ts';
+import type { Sql, SqlValue, TransactionSql } from '../../sql/sql.ts';
 
 const PLACES = `(${ENTRY_COLUMNS.map(() => '?').join(', ')})`;
 const INSERT = `INSERT INTO audit_records (${ENTRY_COLUMNS.join(', ')}) VALUES `;
