@@ -23,7 +23,7 @@ import { hasPostgres } from './test/harness/postgres.ts';
  */
 const ON_BOTH_DATABASES = {
   gate: [
-    'http/audit',
+    'audit/requests',
     'http/bulk',
     'http/entity-tags',
     'http/filters',
@@ -59,7 +59,7 @@ const ON_BOTH_DATABASES = {
     'resources/documented-zone-names',
     'http/actions',
     'http/any-request',
-    'http/audit-long.night',
+    'audit/long-reads.night',
     'http/bodies',
     'http/bulk-refusals',
     'http/bulk-turns.night',

@@ -24,7 +24,7 @@ import {
   insufficientRightsStatus,
   type LastingDependencies,
 } from './service-settings.ts';
-import { openAudit } from './store/audit/open.ts';
+import { openAudit } from './audit/store/open.ts';
 import { parseDatabase } from './sql/databases.ts';
 import { openDelivery } from './store/delivery/delivery-status.ts';
 import { openDatabase } from './store/open-database.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { consoleLink, DELIVERY, keyUses, SERVER_ACTIONS } from './commands/action-commands.ts';
-import { AUDIT } from './commands/audit/audit-commands.ts';
+import { AUDIT } from '../audit/commands/audit-commands.ts';
 import { ENCRYPTION } from './commands/encryption-commands.ts';
 import { keyGrants } from './commands/key-grants.ts';
 import { LIFECYCLE_COMMANDS } from './commands/key-lifecycle.ts';

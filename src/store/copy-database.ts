@@ -1,7 +1,7 @@
 import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../core/ports.ts';
 import { describeFault } from '../net/faults.ts';
-import { lastBatchOf } from './audit/head.ts';
+import { lastBatchOf } from '../audit/store/head.ts';
 import { assertOnlyResourcesOf, copyResources } from './copy.ts';
 import { readMark, REMOVE_MARK, WRITE_MARK } from '../sql/marks.ts';
 import { shownDatabase } from '../sql/databases.ts';

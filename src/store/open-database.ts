@@ -1,6 +1,6 @@
 import type { Clock, Store } from '../core/ports.ts';
-import type { AuditSubject } from '../domain/operations/audit-entry.ts';
-import { recordLocally } from './audit/local.ts';
+import type { AuditSubject } from '../audit/entry.ts';
+import { recordLocally } from '../audit/store/local.ts';
 import { parseDatabase } from '../sql/databases.ts';
 import { noteRestores, type RestoredOver } from './restore.ts';
 import { migrate } from '../sql/migrate.ts';

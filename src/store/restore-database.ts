@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { ChainEnd } from '../domain/audit/chain.ts';
+import type { ChainEnd } from '../audit/chain.ts';
 import type { Keyring } from '../core/keyring.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../core/ports.ts';
@@ -8,8 +8,8 @@ import { change } from '../resources/operations/change.ts';
 import { DEFAULT_POLICY } from '../resources/policy.ts';
 import { parseDatabaseUrl, withoutPassword } from '../core/text/database-url.ts';
 import { describeFault } from '../net/faults.ts';
-import { lastBatchOf } from './audit/head.ts';
-import { localOrigin } from './audit/local.ts';
+import { lastBatchOf } from '../audit/store/head.ts';
+import { localOrigin } from '../audit/store/local.ts';
 import { parseDatabase } from '../sql/databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from '../sql/migrate.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';

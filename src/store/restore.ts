@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ChainEnd } from '../domain/audit/chain.ts';
+import type { ChainEnd } from '../audit/chain.ts';
 import type { Keyring } from '../core/keyring.ts';
 import type { Reader } from '../core/ports.ts';
 import type { Fields, Given, ResourceOf, ResourceType } from '../core/resource.ts';
@@ -12,7 +12,7 @@ import { tsigkey, type Target, type Tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import { grantsInScope, grantsOfKey } from '../resources/grant-rules.ts';
 import { leave } from '../resources/lineage-rules.ts';
-import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from './audit/head.ts';
+import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from '../audit/store/head.ts';
 import { allResources } from '../sql/reader.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 

@@ -15,13 +15,13 @@ import {
 } from './open-keyring.ts';
 import { assertExists, parseDatabase } from '../sql/databases.ts';
 import { assertSchema, migrate, NEWEST_SCHEMA } from '../sql/migrate.ts';
-import { localEntry, recordLocally } from './audit/local.ts';
+import { localEntry, recordLocally } from '../audit/store/local.ts';
 import { checkCredentials, signCredentials } from './secrets/check-credentials.ts';
 import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './secrets/re-encrypt.ts';
 import { findReset, resetSecrets, type Reset } from './secrets/reset.ts';
 import { endSessions } from './sessions.ts';
 import { assertUnused } from '../sql/other-users.ts';
-import { insertRecord } from './sql/audit-records.ts';
+import { insertRecord } from '../audit/store/records.ts';
 import { assertMasterKey } from './secrets/start.ts';
 import type { Database } from '../sql/sql.ts';
 

@@ -9,7 +9,7 @@ import { nameServer } from '../resources/name-server.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { keysThat } from './keys-in-need.ts';
 import { createLists } from '../sql/lists.ts';
-import { insertRecord } from './sql/audit-records.ts';
+import { insertRecord } from '../audit/store/records.ts';
 import { loadDataKeys } from '../sql/data-keys.ts';
 import type { Database, Dialect, Snapshot, Sql, SqlValue, TransactionSql } from '../sql/sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from '../sql/table.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hashBatch, NO_PREVIOUS } from '../../src/domain/audit/chain.ts';
-import { SELECT_RECORDS, storedRecord } from '../../src/store/audit/read.ts';
+import { hashBatch, NO_PREVIOUS } from '../../src/audit/chain.ts';
+import { SELECT_RECORDS, storedRecord } from '../../src/audit/store/read.ts';
 import type { Sql, SqlRow, SqlValue } from '../../src/sql/sql.ts';
 import { runInside } from '../cli/session.ts';
 import { startTestService } from '../harness/service.ts';

@@ -1,12 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import {
-  batchText,
-  hashBatch,
-  NO_PREVIOUS,
-  type AuditBatch,
-} from '../../src/domain/audit/chain.ts';
+import { batchText, hashBatch, NO_PREVIOUS, type AuditBatch } from '../../src/audit/chain.ts';
 import type { StoredRecord } from '../../src/core/audit-record.ts';
 import { auditRecords, queryDatabase } from '../harness/audit.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';

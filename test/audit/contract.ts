@@ -1,13 +1,13 @@
-import type { RecordFilters } from '../../src/domain/audit/trail.ts';
-import { readRecords } from '../../src/store/audit/read.ts';
+import type { RecordFilters } from '../../src/audit/trail.ts';
+import { readRecords } from '../../src/audit/store/read.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../../src/core/audit-record.ts';
-import { auditEntry, SERVICE } from '../../src/domain/operations/audit-entry.ts';
-import { noteRestore } from '../../src/store/audit/head.ts';
-import { noteRetention, purgeExpired } from '../../src/store/audit/retention.ts';
-import { sealBatch, type Sealer } from '../../src/store/audit/seal.ts';
+import { auditEntry, SERVICE } from '../../src/audit/entry.ts';
+import { noteRestore } from '../../src/audit/store/head.ts';
+import { noteRetention, purgeExpired } from '../../src/audit/store/retention.ts';
+import { sealBatch, type Sealer } from '../../src/audit/store/seal.ts';
 import { migrate } from '../../src/sql/migrate.ts';
-import { insertRecords } from '../../src/store/sql/audit-records.ts';
+import { insertRecords } from '../../src/audit/store/records.ts';
 import { leaseOn } from '../../src/sql/leases.ts';
 import type { Database } from '../../src/sql/sql.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readRecords } from '../../src/store/audit/read.ts';
-import type { Position, RecordQuery } from '../../src/domain/audit/trail.ts';
+import { readRecords } from '../../src/audit/store/read.ts';
+import type { Position, RecordQuery } from '../../src/audit/trail.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import type { Database, Sql, SqlValue } from '../../src/sql/sql.ts';
 import { addRecords, entry, seal } from '../harness/trail.ts';

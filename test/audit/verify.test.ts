@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { TrailProblem } from '../../src/domain/audit/trail.ts';
+import type { TrailProblem } from '../../src/audit/trail.ts';
 import type { AuditKey } from '../../src/core/keyring.ts';
-import { adoptKey, noteRestore } from '../../src/store/audit/head.ts';
-import { verifyTrail } from '../../src/store/audit/verify.ts';
+import { adoptKey, noteRestore } from '../../src/audit/store/head.ts';
+import { verifyTrail } from '../../src/audit/store/verify.ts';
 import type { Database } from '../../src/sql/sql.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { addRecords, entry, seed, withDatabase } from '../harness/trail.ts';

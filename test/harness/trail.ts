@@ -1,13 +1,13 @@
-import { batchText, hashBatch, NO_PREVIOUS } from '../../src/domain/audit/chain.ts';
+import { batchText, hashBatch, NO_PREVIOUS } from '../../src/audit/chain.ts';
 import type { AuditEntry } from '../../src/core/audit-record.ts';
-import type { TrailVerification } from '../../src/domain/audit/trail.ts';
+import type { TrailVerification } from '../../src/audit/trail.ts';
 import type { AuditKey } from '../../src/core/keyring.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import { parseDatabase } from '../../src/sql/databases.ts';
-import { insertRecords } from '../../src/store/sql/audit-records.ts';
+import { insertRecords } from '../../src/audit/store/records.ts';
 import type { Database } from '../../src/sql/sql.ts';
-import { adoptKey, changeHead, readHead } from '../../src/store/audit/head.ts';
-import { SELECT_RECORDS, storedRecord } from '../../src/store/audit/read.ts';
+import { adoptKey, changeHead, readHead } from '../../src/audit/store/head.ts';
+import { SELECT_RECORDS, storedRecord } from '../../src/audit/store/read.ts';
 import type { Client } from './client.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Action } from '../../resources/operations/action.ts';
-import { AUDIT_ACTIONS } from './audit-actions.ts';
+import { AUDIT_ACTIONS } from '../../audit/actions.ts';
 import { AGENT_ACTIONS } from './agent-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';

@@ -1,6 +1,6 @@
 import { defineAction, type ActionGroup } from '../../resources/operations/action.ts';
 import type { AuditEntry } from '../../core/audit-record.ts';
-import { auditEntry } from '../operations/audit-entry.ts';
+import { auditEntry } from '../../audit/entry.ts';
 import {
   ENCRYPTION_STATUS,
   SECRET_VERIFICATION,

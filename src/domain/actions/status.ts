@@ -1,4 +1,4 @@
-import type { AuditTrail } from '../audit/trail.ts';
+import type { AuditTrail } from '../../audit/trail.ts';
 import { withStatus } from '../delivery/status.ts';
 import { allPages } from '../../core/pages.ts';
 import type { Caller } from '../../core/caller.ts';

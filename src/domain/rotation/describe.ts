@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidObject, ServiceError } from '../../core/errors.ts';
-import { SERVICE } from '../operations/audit-entry.ts';
+import { SERVICE } from '../../audit/entry.ts';
 import {
   change,
   type ChangeContext,

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../core/audit-record.ts';
 import type { Delivery, KeyVersion, PassPlan } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
-import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
+import { auditEntry, SERVICE } from '../../audit/entry.ts';
 import type { NameServer } from '../../resources/name-server.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { eachInSlices } from '../../core/scheduling/slicer.ts';

@@ -1,10 +1,10 @@
-import type { AuditTrail } from '../../domain/audit/trail.ts';
+import type { AuditTrail } from '../../audit/trail.ts';
 import type { AgentDelivery } from '../../domain/delivery/agent-protocol.ts';
 import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
 import type { Encryption } from '../../domain/encryption/encryption-status.ts';
 import type { ChangeContext, Dependencies } from './change.ts';
 import type { Parameter } from './list-query.ts';
-import type { Recording } from '../../domain/operations/recording.ts';
+import type { Recording } from '../../audit/recording.ts';
 import { invalidObject, ServiceError, type ErrorCode } from '../../core/errors.ts';
 import type { Kind, ValueOf } from '../../core/field.ts';
 import type { Resource, ResourceType } from '../../core/resource.ts';

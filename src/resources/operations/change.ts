@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isEmpty, noneAffected, noteAffected } from '../../domain/delivery/affected.ts';
 import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
 import type { AuditEntry } from '../../core/audit-record.ts';
-import type { Recording } from '../../domain/operations/recording.ts';
+import type { Recording } from '../../audit/recording.ts';
 import type { Grants } from '../grants.ts';
 import { GRANT_RIGHT } from '../limits.ts';
 import { tsigkey, type Tsigkey } from '../tsigkey.ts';
@@ -25,7 +25,7 @@ import {
   type AuditOrigin,
   type AuditSubject,
   type ChangeLog,
-} from '../../domain/operations/audit-entry.ts';
+} from '../../audit/entry.ts';
 import { retiredKey, type RetiredKey } from '../lineage.ts';
 import { admitGrants, grantsOfKey } from '../grant-rules.ts';
 import { leaveLineage } from '../lineage-rules.ts';

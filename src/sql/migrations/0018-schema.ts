@@ -1,4 +1,4 @@
-import { NO_PREVIOUS } from '../../domain/audit/chain.ts';
+import { NO_PREVIOUS } from '../../audit/chain.ts';
 import type { Migration } from '../sql.ts';
 
 /** The columns of timestamps in tables of resources. `updated_order` sorts null first. */

@@ -16,8 +16,8 @@ import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/sqlite-faults.ts';
-import { localEntry } from '../../store/audit/local.ts';
-import { insertStatement } from '../../store/sql/audit-records.ts';
+import { localEntry } from '../../audit/store/local.ts';
+import { insertStatement } from '../../audit/store/records.ts';
 import { WRITE_MARK } from '../marks.ts';
 
 /** The error codes of a file system without hard links. */

@@ -5,7 +5,7 @@ import { timestampOf } from '../../core/text/timestamps.ts';
 import type { Clock, Store } from '../../core/ports.ts';
 import type { RemovingKeys } from '../../domain/delivery/responses.ts';
 import type { Database, Sql, SqlRow } from '../../sql/sql.ts';
-import { insertRecord } from '../sql/audit-records.ts';
+import { insertRecord } from '../../audit/store/records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { reduceOutboxes } from './claims.ts';
 import { createDeliveryStore } from './delivery-store.ts';

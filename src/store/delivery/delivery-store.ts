@@ -9,7 +9,7 @@ import {
 import type { Clock, Store } from '../../core/ports.ts';
 import { nameServer } from '../../resources/name-server.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
-import { insertRecords } from '../sql/audit-records.ts';
+import { insertRecords } from '../../audit/store/records.ts';
 import { newSlicer } from '../../sql/reader.ts';
 import { joined, type Fragment } from '../../sql/fragments.ts';
 import type { Database, Dialect, Sql } from '../../sql/sql.ts';

@@ -9,7 +9,7 @@ import type {
 import { runJob } from '../../core/scheduling/job.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
-import { insertRecord } from '../sql/audit-records.ts';
+import { insertRecord } from '../../audit/store/records.ts';
 import { createDataKey, isSecretsKey, readDataKeys } from '../../sql/data-keys.ts';
 import { readMark, WRITE_MARK } from '../../sql/marks.ts';
 import type { Database, Sql } from '../../sql/sql.ts';

@@ -3,7 +3,7 @@ import type { Keyring, WrappedKey } from '../../core/keyring.ts';
 import type { MasterKey } from '../../core/master-key.ts';
 import { token } from '../../resources/token.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
-import { adoptKey } from '../audit/head.ts';
+import { adoptKey } from '../../audit/store/head.ts';
 import {
   createDataKey,
   createSecretsKey,

@@ -1,6 +1,6 @@
-import { TRAIL_EVENT_NAMES, type AuditBatch } from '../audit/chain.ts';
-import { ACTOR_KINDS, OUTCOMES, type AuditRecord } from '../../core/audit-record.ts';
-import type { TrailVerification } from '../audit/trail.ts';
+import { TRAIL_EVENT_NAMES, type AuditBatch } from './chain.ts';
+import { ACTOR_KINDS, OUTCOMES, type AuditRecord } from '../core/audit-record.ts';
+import type { TrailVerification } from './trail.ts';
 import {
   anyText,
   enumeration,
@@ -9,8 +9,8 @@ import {
   nullable,
   timestamp,
   type Kind,
-} from '../../core/field.ts';
-import { described, list, optional, responseObject, sequence } from '../../core/object.ts';
+} from '../core/field.ts';
+import { described, list, optional, responseObject, sequence } from '../core/object.ts';
 
 const anyObject: Kind<Readonly<Record<string, unknown>>> = {
   schema: { type: 'object' },

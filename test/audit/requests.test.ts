@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AuditRecord } from '../../src/core/audit-record.ts';
-import { readRecords } from '../../src/store/audit/read.ts';
+import { readRecords } from '../../src/audit/store/read.ts';
 import { expectError } from '../harness/samples.ts';
 import {
   startTestService,

@@ -1,9 +1,9 @@
 import type { AuditEntry, SecretReads } from '../../core/audit-record.ts';
-import { createTally } from '../../domain/audit/tally.ts';
-import { createRecording, type Recording } from '../../domain/operations/recording.ts';
+import { createTally } from '../tally.ts';
+import { createRecording, type Recording } from '../recording.ts';
 import type { Keyring } from '../../core/keyring.ts';
 import type { Clock } from '../../core/ports.ts';
-import type { AuditTrail } from '../../domain/audit/trail.ts';
+import type { AuditTrail } from '../trail.ts';
 import type { Database } from '../../sql/sql.ts';
 import { readBatches } from './batches.ts';
 import { readBackupState } from './last-backup.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { noteRestore } from '../../src/store/audit/head.ts';
+import { noteRestore } from '../../src/audit/store/head.ts';
 import {
   startTestService,
   temporaryFolder,
@@ -9,7 +9,7 @@ import {
   type TestService,
 } from '../harness/service.ts';
 import { addRecords, entry, seal, seed, withDatabase } from '../harness/trail.ts';
-import { runInside, type RunOptions } from './session.ts';
+import { runInside, type RunOptions } from '../cli/session.ts';
 
 const HOSTILE = 'x\n<109>1 forged|a=b]"\\\u001b[2J\u2028y';
 

@@ -10,7 +10,7 @@ import {
   type RecordFilters,
   type RecordPage,
   type RecordQuery,
-} from '../../domain/audit/trail.ts';
+} from '../trail.ts';
 import { firstBatch, rangeOf, SELECT_BATCHES, storedBatch, type Range } from './batches.ts';
 import { lastBatchOf } from './head.ts';
 import { newSlicer } from '../../sql/reader.ts';

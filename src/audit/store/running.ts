@@ -1,9 +1,9 @@
-import { NO_PREVIOUS, type ChainEnd } from '../../domain/audit/chain.ts';
+import { NO_PREVIOUS, type ChainEnd } from '../chain.ts';
 import type { AuditEntry } from '../../core/audit-record.ts';
-import type { Tally } from '../../domain/audit/tally.ts';
+import type { Tally } from '../tally.ts';
 import { DAY_MS, earlier } from '../../core/text/timestamps.ts';
 import { runJob } from '../../core/scheduling/job.ts';
-import { insertRecord, insertRecords } from '../sql/audit-records.ts';
+import { insertRecord, insertRecords } from './records.ts';
 import { leaseOn } from '../../sql/leases.ts';
 import { readHead } from './head.ts';
 import { noteRetention, purgeExpired } from './retention.ts';

@@ -1,11 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry } from '../../core/audit-record.ts';
-import {
-  auditEntry,
-  type AuditOrigin,
-  type AuditSubject,
-} from '../../domain/operations/audit-entry.ts';
-import { insertRecord } from '../sql/audit-records.ts';
+import { auditEntry, type AuditOrigin, type AuditSubject } from '../entry.ts';
+import { insertRecord } from './records.ts';
 import type { Database } from '../../sql/sql.ts';
 
 /** Returns the origin of a command on this machine: the user who runs the command. */

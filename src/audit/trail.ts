@@ -1,5 +1,5 @@
 import type { AuditBatch, TrailHead } from './chain.ts';
-import type { AuditRecord } from '../../core/audit-record.ts';
+import type { AuditRecord } from '../core/audit-record.ts';
 
 export const RECORD_FILTERS = [
   'actor_id',

@@ -1,4 +1,4 @@
-import type { BackupState } from '../../domain/audit/trail.ts';
+import type { BackupState } from '../trail.ts';
 import { readMark } from '../../sql/marks.ts';
 import type { Sql } from '../../sql/sql.ts';
 

@@ -1,5 +1,5 @@
-import type { AuditBatch } from '../../domain/audit/chain.ts';
-import type { BatchQuery } from '../../domain/audit/trail.ts';
+import type { AuditBatch } from '../chain.ts';
+import type { BatchQuery } from '../trail.ts';
 import { earlier } from '../../core/text/timestamps.ts';
 import type { Sql, SqlRow } from '../../sql/sql.ts';
 import { lastBatchOf, MAX_NUMBER, readHead } from './head.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ENTRY_COLUMNS, type StoredRecord } from '../../core/audit-record.ts';
+import { ENTRY_COLUMNS, type StoredRecord } from '../core/audit-record.ts';
 
 /** A batch of consecutive records, sealed with one hash. */
 export interface AuditBatch {

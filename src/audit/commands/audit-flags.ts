@@ -1,9 +1,9 @@
-import { OUTCOMES } from '../../../core/audit-record.ts';
-import { RECORD_FILTERS } from '../../../domain/audit/trail.ts';
-import { RECORD_PARAMETERS } from '../../../domain/operations/audit-list.ts';
-import { tsigkey } from '../../../resources/tsigkey.ts';
-import { text, type Flag, type ValuesOf } from '../../flags/flag.ts';
-import { readPastTime } from '../../flags/time.ts';
+import { OUTCOMES } from '../../core/audit-record.ts';
+import { RECORD_FILTERS } from '../trail.ts';
+import { RECORD_PARAMETERS } from '../list.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { text, type Flag, type ValuesOf } from '../../cli/flags/flag.ts';
+import { readPastTime } from '../../cli/flags/time.ts';
 
 const DURATION = 'a timestamp, or a duration before now (90d, 12h, 30m)';
 

@@ -1,20 +1,15 @@
-import { defineAction, type ActionGroup } from '../../resources/operations/action.ts';
-import type { RecordPage } from '../audit/trail.ts';
-import {
-  BATCH_PARAMETERS,
-  filtersOf,
-  formatPosition,
-  RECORD_PARAMETERS,
-} from '../operations/audit-list.ts';
+import { defineAction, type ActionGroup } from '../resources/operations/action.ts';
+import type { RecordPage } from './trail.ts';
+import { BATCH_PARAMETERS, filtersOf, formatPosition, RECORD_PARAMETERS } from './list.ts';
 import {
   BATCH_PAGE,
   EXAMPLE_BATCH,
   EXAMPLE_RECORD,
   EXAMPLE_VERIFICATION,
   RECORD_PAGE,
-} from '../operations/audit-responses.ts';
-import { AUDIT_RIGHT } from '../../resources/policy.ts';
-import { token } from '../../resources/token.ts';
+} from './responses.ts';
+import { AUDIT_RIGHT } from '../resources/policy.ts';
+import { token } from '../resources/token.ts';
 
 const GROUP: ActionGroup = {
   name: 'audit',

@@ -1,7 +1,7 @@
-import { MAX_BATCH, type AuditBatch } from '../../domain/audit/chain.ts';
+import { MAX_BATCH, type AuditBatch } from '../chain.ts';
 import type { AuditEntry } from '../../core/audit-record.ts';
-import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
-import { insertRecord } from '../sql/audit-records.ts';
+import { auditEntry, SERVICE } from '../entry.ts';
+import { insertRecord } from './records.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
 import { checkBatches } from './check-batches.ts';
 import { changeHead, isGenuine, readHead } from './head.ts';

@@ -1,11 +1,5 @@
-import {
-  batchText,
-  hashBatch,
-  type AuditBatch,
-  type BatchHash,
-  type TrailHead,
-} from '../../domain/audit/chain.ts';
-import type { TrailProblem, TrailVerification } from '../../domain/audit/trail.ts';
+import { batchText, hashBatch, type AuditBatch, type BatchHash, type TrailHead } from '../chain.ts';
+import type { TrailProblem, TrailVerification } from '../trail.ts';
 import type { AuditKey } from '../../core/keyring.ts';
 import { newSlicer } from '../../sql/reader.ts';
 import { joined, type Fragment } from '../../sql/fragments.ts';

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../core/audit-record.ts';
+import type { AuditEntry } from '../core/audit-record.ts';
 
 /**
  * Events that share records: the first of a minute has a record of its own, and all further ones

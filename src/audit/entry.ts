@@ -1,6 +1,6 @@
-import type { ActorKind, AuditEntry, AuditOutcome } from '../../core/audit-record.ts';
-import type { Caller } from '../../core/caller.ts';
-import type { Keyed } from '../../core/query.ts';
+import type { ActorKind, AuditEntry, AuditOutcome } from '../core/audit-record.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Keyed } from '../core/query.ts';
 import type {
   Admitted,
   Change,
@@ -8,10 +8,10 @@ import type {
   Resource,
   ResourceOf,
   ResourceType,
-} from '../../core/resource.ts';
-import { perType } from '../../core/resource.ts';
-import { isUnreadable } from '../../core/unreadable.ts';
-import { withoutTokens } from '../../core/text/token-form.ts';
+} from '../core/resource.ts';
+import { perType } from '../core/resource.ts';
+import { isUnreadable } from '../core/unreadable.ts';
+import { withoutTokens } from '../core/text/token-form.ts';
 
 export interface AuditOrigin {
   readonly caller: Caller;

@@ -1,7 +1,7 @@
-import { RECORD_FILTERS, type Position, type RecordFilters } from '../audit/trail.ts';
-import { enumeration, integer, isStorableText, timestamp, type Kind } from '../../core/field.ts';
-import { MAX_LIMIT } from '../../core/settings.ts';
-import { EXAMPLE_RECORD } from './audit-responses.ts';
+import { RECORD_FILTERS, type Position, type RecordFilters } from './trail.ts';
+import { enumeration, integer, isStorableText, timestamp, type Kind } from '../core/field.ts';
+import { MAX_LIMIT } from '../core/settings.ts';
+import { EXAMPLE_RECORD } from './responses.ts';
 
 /** The `limit` of a list: 1 to 1000. `max` and larger numbers mean 1000. */
 const PAGE_LIMIT: Kind<number> = {

@@ -7,12 +7,12 @@ import {
   type AuditBatch,
   type ChainEnd,
   type TrailEventName,
-} from '../../domain/audit/chain.ts';
+} from '../chain.ts';
 import { ENTRY_COLUMNS, type AuditEntry, type StoredRecord } from '../../core/audit-record.ts';
 import type { AuditKey, Keyring } from '../../core/keyring.ts';
-import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
+import { auditEntry, SERVICE } from '../entry.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
-import { insertRecord } from '../sql/audit-records.ts';
+import { insertRecord } from './records.ts';
 import type { Lease } from '../../sql/leases.ts';
 import type { Database, Sql, SqlRow } from '../../sql/sql.ts';
 import { MAX_VALUES, SIZES } from '../../sql/table.ts';

@@ -5,7 +5,7 @@ import {
   type ChainEnd,
   type TrailEvent,
   type TrailHead,
-} from '../../domain/audit/chain.ts';
+} from '../chain.ts';
 import type { AuditKey } from '../../core/keyring.ts';
 import { isObject } from '../../core/field.ts';
 import type { Sql } from '../../sql/sql.ts';

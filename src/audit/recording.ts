@@ -1,10 +1,10 @@
-import type { AuditEntry, AuditOutcome, SecretReads } from '../../core/audit-record.ts';
-import type { Tally } from '../audit/tally.ts';
-import type { Caller } from '../../core/caller.ts';
-import type { ErrorCode } from '../../core/errors.ts';
-import type { Clock } from '../../core/ports.ts';
-import type { ResourceType } from '../../core/resource.ts';
-import { auditEntry, type AuditOrigin } from './audit-entry.ts';
+import type { AuditEntry, AuditOutcome, SecretReads } from '../core/audit-record.ts';
+import type { Tally } from './tally.ts';
+import type { Caller } from '../core/caller.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Clock } from '../core/ports.ts';
+import type { ResourceType } from '../core/resource.ts';
+import { auditEntry, type AuditOrigin } from './entry.ts';
 
 export interface SecretRead {
   readonly caller: Caller;

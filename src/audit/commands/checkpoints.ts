@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { isObject } from '../../../core/field.ts';
-import { parseJson } from '../../../net/http.ts';
-import { CommandError, EXIT, fileError } from '../../output/command-error.ts';
+import { isObject } from '../../core/field.ts';
+import { parseJson } from '../../net/http.ts';
+import { CommandError, EXIT, fileError } from '../../cli/output/command-error.ts';
 
 /** The recorded hashes of batches, by batch number. */
 export type Checkpoints = ReadonlyMap<number, ReadonlySet<string>>;
