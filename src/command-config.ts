@@ -80,7 +80,7 @@ export async function checkConnections(config: Config): Promise<ConnectionCheck[
   const { checkDatabase } = await import('./store/check-database.ts');
   const checks = [outcomeOf(`'database'`, () => checkDatabase(config))];
   if (config.auth.method.includes('keystone')) {
-    const { checkKeystone } = await import('./auth/check-keystone.ts');
+    const { checkKeystone } = await import('./check-keystone.ts');
     checks.push(outcomeOf(`'auth.keystone'`, () => checkKeystone(config.auth.keystone)));
   }
   return Promise.all(checks);

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { createFirstToken } from './auth/first-token.ts';
-import { openAuthentication, type Authentication } from './auth/methods.ts';
+import { createFirstToken } from './tokens/first-token.ts';
+import { openAuthentication, type Authentication } from './sign-in-methods.ts';
 import { createClock, systemTime } from './clock.ts';
 import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
 import type { Config } from './config/options.ts';
@@ -31,7 +31,7 @@ import { openDatabase } from './store/open-database.ts';
 import { openKeyring } from './store/open-keyring.ts';
 import { runRotations } from './store/rotations.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
-import { runSessionCleanUp } from './store/sessions.ts';
+import { runSessionCleanUp } from './tokens/job.ts';
 import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
 
 /** The dependencies of a service. Tests may replace the optional dependencies. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { whoamiOf } from '../domain/actions/whoami.ts';
-import { createCode, credentialOf, endSession } from '../domain/operations/sessions.ts';
+import { whoamiOf } from '../tokens/actions.ts';
+import { createCode, credentialOf, endSession } from '../tokens/session-operations.ts';
 import { FAULTS } from '../domain/delivery/faults.ts';
 import { resourceDefinitions } from '../resources/describe-resource.ts';
 import type { Caller } from '../core/caller.ts';

@@ -5,7 +5,7 @@ import {
   openSession,
   redeemCode,
   type Credential,
-} from '../domain/operations/sessions.ts';
+} from '../tokens/session-operations.ts';
 import type { Caller } from '../core/caller.ts';
 import { ServiceError } from '../core/errors.ts';
 import { anyText, enumeration } from '../core/field.ts';

@@ -8,7 +8,7 @@ import { prepareSecrets, type OpenedKeyring } from './open-keyring.ts';
 import type { EncryptionReport } from './secrets/start.ts';
 import { WRITE_MARK } from '../sql/marks.ts';
 import type { Database, DatabaseObserver, DatabaseSettings, Sql } from '../sql/sql.ts';
-import { endSessions } from './sessions.ts';
+import { endSessions } from '../tokens/job.ts';
 import { createStore } from './store.ts';
 
 /** The time limit of a list or a count in commands such as copy-database, where no client waits. */

@@ -19,7 +19,7 @@ import { localEntry, recordLocally } from '../audit/store/local.ts';
 import { checkCredentials, signCredentials } from './secrets/check-credentials.ts';
 import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './secrets/re-encrypt.ts';
 import { findReset, resetSecrets, type Reset } from './secrets/reset.ts';
-import { endSessions } from './sessions.ts';
+import { endSessions } from '../tokens/job.ts';
 import { assertUnused } from '../sql/other-users.ts';
 import { insertRecord } from '../audit/store/records.ts';
 import { assertMasterKey } from './secrets/start.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createFirstToken } from '../../src/auth/first-token.ts';
+import { createFirstToken } from '../../src/tokens/first-token.ts';
 import { createClock } from '../../src/clock.ts';
 import { hashToken } from '../../src/core/token-hash.ts';
 import { token } from '../../src/resources/token.ts';

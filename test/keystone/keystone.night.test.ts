@@ -9,7 +9,7 @@ import { startGateway } from '../harness/gateway.ts';
 import type { Keystone } from '../harness/keystone.ts';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { authenticationContract } from './contract.ts';
+import { authenticationContract } from '../tokens/contract.ts';
 import {
   PROJECTS,
   start,

@@ -1,15 +1,15 @@
-import { openToken, sealToken } from '../../core/sealed-token.ts';
-import { CONFIGURED_ID, type Caller } from '../../core/caller.ts';
-import { ServiceError } from '../../core/errors.ts';
-import { MAX_AGENT, session, type Session, type SessionKind } from '../../resources/session.ts';
-import { hashToken } from '../../core/token-hash.ts';
-import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
+import { openToken, sealToken } from '../core/sealed-token.ts';
+import { CONFIGURED_ID, type Caller } from '../core/caller.ts';
+import { ServiceError } from '../core/errors.ts';
+import { MAX_AGENT, session, type Session, type SessionKind } from '../resources/session.ts';
+import { hashToken } from '../core/token-hash.ts';
+import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import {
   change,
   type ChangeContext,
   type Changes,
   type Dependencies,
-} from '../../resources/operations/change.ts';
+} from '../resources/operations/change.ts';
 
 /** The sessions, and the codes, of one token or user at a time. A further one ends the oldest. */
 const MAX_SESSIONS = 10;

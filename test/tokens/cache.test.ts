@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createCache } from '../../src/auth/cache.ts';
+import { createCache } from '../../src/tokens/cache.ts';
 
 const KEYS = ['a', 'b', 'c', 'd'];
 

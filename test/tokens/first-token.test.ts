@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createFirstToken } from '../../src/auth/first-token.ts';
+import { createFirstToken } from '../../src/tokens/first-token.ts';
 import type { Dependencies } from '../../src/resources/operations/change.ts';
 import { dependenciesOn, openStore, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';

@@ -3,14 +3,14 @@ import type { Caller } from '../core/caller.ts';
 import { hashToken } from '../core/token-hash.ts';
 import { looksLikeToken } from '../core/text/token-form.ts';
 import { createKeystoneApi } from './keystone-api.ts';
-import { createCache } from './cache.ts';
+import { createCache } from '../tokens/cache.ts';
 import {
   createKeystoneClient,
   type KeystoneClient,
   type KeystoneCredentials,
 } from './keystone-client.ts';
 import type { ValidToken } from './keystone-token.ts';
-import type { Method } from './method.ts';
+import type { Method } from '../tokens/method.ts';
 
 export interface KeystoneSettings extends KeystoneCredentials {
   readonly url: string | undefined;

@@ -11,7 +11,7 @@ import {
 import { hashToken } from '../core/token-hash.ts';
 import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { cacheUnchanged } from './cache.ts';
-import type { ValidTokens } from './tokens.ts';
+import type { ValidTokens } from './own-tokens.ts';
 
 export interface SessionDependencies {
   readonly store: Store;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ownTokens } from '../../src/auth/tokens.ts';
+import { ownTokens } from '../../src/tokens/own-tokens.ts';
 import type { Store } from '../../src/core/ports.ts';
 import { hashToken } from '../../src/core/token-hash.ts';
 import { token as tokenType } from '../../src/resources/token.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { createTokenUses } from '../../src/auth/token-uses.ts';
-import { CONFIGURED_ADMIN } from '../../src/auth/tokens.ts';
+import { createTokenUses } from '../../src/tokens/token-uses.ts';
+import { CONFIGURED_ADMIN } from '../../src/tokens/own-tokens.ts';
 import type { Caller } from '../../src/core/caller.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
-import { ServiceError } from '../core/errors.ts';
-import { describeFault } from '../net/faults.ts';
-import { keystoneTokens, type KeystoneSettings } from './keystone.ts';
+import { ServiceError } from './core/errors.ts';
+import { describeFault } from './net/faults.ts';
+import { keystoneTokens, type KeystoneSettings } from './keystone/keystone.ts';
 
 /** An invalid token. Keystone returns a different error if the service may not validate tokens. */
 const UNKNOWN_TOKEN = 'check-of-the-configuration';

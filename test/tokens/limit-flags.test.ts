@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { createEstate, type Estate } from '../harness/limited-tokens.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { tsigil, type Ended, words } from './run.ts';
+import { tsigil, type Ended, words } from '../cli/run.ts';
 
 const folder = temporaryFolder();
 let service: TestService;

@@ -1,17 +1,22 @@
 import { resolve } from 'node:path';
 import { LIMIT_KINDS } from '../../core/caller.ts';
-import { defineCommand } from '../flags/command.ts';
-import { text, toggle } from '../flags/flag.ts';
-import { connect } from '../flags/flags.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { printItem, printList } from '../output/output.ts';
-import { readReplies } from '../output/prompt.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { writeLine } from '../output/write-line.ts';
-import { call } from '../service/client.ts';
-import { checkToken, checkUrl, DEFAULTS, type ConnectionFlags } from '../service/connection.ts';
-import { readText } from '../service/input.ts';
-import { profileNamed, readProfiles, writeProfiles } from '../service/profiles.ts';
+import { defineCommand } from '../../cli/flags/command.ts';
+import { text, toggle } from '../../cli/flags/flag.ts';
+import { connect } from '../../cli/flags/flags.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { printItem, printList } from '../../cli/output/output.ts';
+import { readReplies } from '../../cli/output/prompt.ts';
+import type { Terminal } from '../../cli/output/terminal.ts';
+import { writeLine } from '../../cli/output/write-line.ts';
+import { call } from '../../cli/service/client.ts';
+import {
+  checkToken,
+  checkUrl,
+  DEFAULTS,
+  type ConnectionFlags,
+} from '../../cli/service/connection.ts';
+import { readText } from '../../cli/service/input.ts';
+import { profileNamed, readProfiles, writeProfiles } from '../../cli/service/profiles.ts';
 
 const DEFAULT_PROFILE = 'default';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readToken } from '../../src/auth/keystone-token.ts';
+import { readToken } from '../../src/keystone/keystone-token.ts';
 
 test('a user of Keystone never gets the role nameserver-agent', () => {
   const read = readToken({

@@ -1,11 +1,15 @@
-import type { Caller } from '../core/caller.ts';
-import type { Authenticate, Clock, KnownCaller, Store } from '../core/ports.ts';
-import type { AuthMethod } from '../core/settings.ts';
-import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
-import type { Challenge, Method } from './method.ts';
-import { openSessions, type Sessions } from './sessions.ts';
-import { createTokenUses, type TokenUseSettings } from './token-uses.ts';
-import { configuredToken, ownTokens, validTokens } from './tokens.ts';
+import type { Caller } from './core/caller.ts';
+import type { Authenticate, Clock, KnownCaller, Store } from './core/ports.ts';
+import type { AuthMethod } from './core/settings.ts';
+import {
+  keystoneTokens,
+  type KeystoneObserver,
+  type KeystoneSettings,
+} from './keystone/keystone.ts';
+import type { Challenge, Method } from './tokens/method.ts';
+import { openSessions, type Sessions } from './tokens/session-tokens.ts';
+import { createTokenUses, type TokenUseSettings } from './tokens/token-uses.ts';
+import { configuredToken, ownTokens, validTokens } from './tokens/own-tokens.ts';
 
 export interface AuthDependencies {
   readonly store: Store;

@@ -4,7 +4,7 @@ import { createResource } from '../resources/operations/collection.ts';
 import { ServiceError } from '../core/errors.ts';
 import { token } from '../resources/token.ts';
 import { writeSyncedFile } from '../net/synced-file.ts';
-import { CONFIGURED_ADMIN } from './tokens.ts';
+import { CONFIGURED_ADMIN } from './own-tokens.ts';
 
 /**
  * Creates an administrator token if the database has none, as at the first start and after the last

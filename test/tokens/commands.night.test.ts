@@ -9,7 +9,7 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
-import { runProgram, tsigil, type Ended, words } from './run.ts';
+import { runProgram, tsigil, type Ended, words } from '../cli/run.ts';
 import { serve } from '../harness/connections.ts';
 
 const TOKEN = /^tsigil_[\w-]{43}$/;

@@ -1,8 +1,8 @@
 import { token } from '../../resources/token.ts';
-import { defineCommand } from '../flags/command.ts';
-import { writeLine } from '../output/write-line.ts';
-import { call, type Connection } from '../service/client.ts';
-import { findPath, withHints, type Item } from '../service/resource-requests.ts';
+import { defineCommand } from '../../cli/flags/command.ts';
+import { writeLine } from '../../cli/output/write-line.ts';
+import { call, type Connection } from '../../cli/service/client.ts';
+import { findPath, withHints, type Item } from '../../cli/service/resource-requests.ts';
 
 export const tokenRevoke = defineCommand({
   name: 'revoke',
