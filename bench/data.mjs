@@ -14,7 +14,7 @@ const MODULES = [
   'resources/tld',
   'resources/tsigkey',
   'store/open-database',
-  'store/secrets/create-keyring',
+  'secrets/store/create-keyring',
 ];
 
 let built;

@@ -241,7 +241,7 @@ async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Prom
 }
 
 export async function newMasterKey(file: string): Promise<string> {
-  const { addMasterKey, readMasterKeyFile } = await import('./store/secrets/master-keys.ts');
+  const { addMasterKey, readMasterKeyFile } = await import('./secrets/store/master-keys.ts');
   const { existsSync } = await import('node:fs');
   const problem = existsSync(file) ? readMasterKeyFile(file).problem : undefined;
   if (problem !== undefined) throw new CommandError(EXIT.refused, problem);
@@ -250,7 +250,7 @@ export async function newMasterKey(file: string): Promise<string> {
 
 export const maintainSecrets: LocalCommands['maintainSecrets'] = async (work, configPath, ask) => {
   const [{ acceptContent, resetDatabase, scrubDatabase }, { createClock }] = await Promise.all([
-    import('./store/secret-maintenance.ts'),
+    import('./secrets/store/secret-maintenance.ts'),
     import('./clock.ts'),
   ]);
   const works = { scrub: scrubDatabase, reset: resetDatabase, accept: acceptContent };

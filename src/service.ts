@@ -22,7 +22,7 @@ import {
 import { liveSettings } from './service-settings.ts';
 import { assertServable } from './store/copy-marks.ts';
 import { shownDatabase } from './sql/databases.ts';
-import { logSecrets } from './store/open-keyring.ts';
+import { logSecrets } from './secrets/store/open-keyring.ts';
 
 export interface Service {
   readonly url: string;

@@ -97,7 +97,7 @@ function newKey(name) {
 async function openStore(isEncrypted) {
   const [{ openDatabase }, { createKeyring }, { masterKeyOf }] = await Promise.all([
     source('store/open-database'),
-    source('store/secrets/create-keyring'),
+    source('secrets/store/create-keyring'),
     source('core/master-key'),
   ]);
   const [{ tsigkey }, { keyed }] = await Promise.all([

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { consoleLink, DELIVERY, keyUses, SERVER_ACTIONS } from './commands/action-commands.ts';
 import { AUDIT } from '../audit/commands/audit-commands.ts';
-import { ENCRYPTION } from './commands/encryption-commands.ts';
+import { ENCRYPTION } from '../secrets/commands.ts';
 import { keyGrants } from './commands/key-grants.ts';
 import { LIFECYCLE_COMMANDS } from './commands/key-lifecycle.ts';
 import { keyRotation } from './commands/key-rotation.ts';

@@ -12,7 +12,7 @@ import { ServiceError } from '../core/errors.ts';
 import { withoutPassword } from '../core/text/database-url.ts';
 import { parseDatabase } from '../sql/databases.ts';
 import { assertSchema, NEWEST_SCHEMA } from '../sql/migrate.ts';
-import { assertKeys, openKeyring, type DatabaseAccess } from './open-keyring.ts';
+import { assertKeys, openKeyring, type DatabaseAccess } from '../secrets/store/open-keyring.ts';
 
 /** Changes nothing. Returns what works, as a sentence. Throws what is wrong. */
 export async function checkDatabase({

@@ -7,7 +7,11 @@ import { readMark, REMOVE_MARK, WRITE_MARK } from '../sql/marks.ts';
 import { shownDatabase } from '../sql/databases.ts';
 import { copyDelivery } from './delivery/copy-delivery.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';
-import { openKeyring, openSourceKeyring, type DatabaseAccess } from './open-keyring.ts';
+import {
+  openKeyring,
+  openSourceKeyring,
+  type DatabaseAccess,
+} from '../secrets/store/open-keyring.ts';
 import { openSource, type Source } from './source.ts';
 import { assertUnused } from '../sql/other-users.ts';
 

@@ -13,7 +13,7 @@ import { localOrigin } from '../audit/store/local.ts';
 import { parseDatabase } from '../sql/databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from '../sql/migrate.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';
-import { openKeyring, type DatabaseAccess } from './open-keyring.ts';
+import { openKeyring, type DatabaseAccess } from '../secrets/store/open-keyring.ts';
 import {
   changesSince,
   isEarlierState,
@@ -24,7 +24,7 @@ import {
   type ChangesSince,
   type RestoredOver,
 } from './restore.ts';
-import { assertMasterKey } from './secrets/start.ts';
+import { assertMasterKey } from '../secrets/store/start.ts';
 import { assertUnused } from '../sql/other-users.ts';
 import type { Snapshot } from '../sql/sql.ts';
 import { createReader } from './store.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeAll, describe } from 'vitest';
-import { addMasterKey } from '../../src/store/secrets/master-keys.ts';
+import { addMasterKey } from '../../src/secrets/store/master-keys.ts';
 import { createTrail, describeAttacks, type Victim } from '../audit/attacks.ts';
 import { copyDatabase, createDatabase } from '../harness/postgres.ts';
 import { temporaryFolder } from '../harness/service.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
+import { createMasterKeyFile } from '../../src/secrets/store/master-keys.ts';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';

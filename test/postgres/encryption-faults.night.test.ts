@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
+import { createMasterKeyFile } from '../../src/secrets/store/master-keys.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
+import { addMasterKey, createMasterKeyFile } from '../../src/secrets/store/master-keys.ts';
 import { contentBelow, createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import {

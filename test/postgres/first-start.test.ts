@@ -8,7 +8,11 @@ import { createClock } from '../../src/clock.ts';
 import { hashToken } from '../../src/core/token-hash.ts';
 import { token } from '../../src/resources/token.ts';
 import { openDatabase, type OpenedDatabase } from '../../src/store/open-database.ts';
-import { openKeyring, prepareSecrets, type OpenedKeyring } from '../../src/store/open-keyring.ts';
+import {
+  openKeyring,
+  prepareSecrets,
+  type OpenedKeyring,
+} from '../../src/secrets/store/open-keyring.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import { openPostgres } from '../../src/sql/postgres/open.ts';
 import type { Database } from '../../src/sql/sql.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
+import { createMasterKeyFile } from '../../src/secrets/store/master-keys.ts';
 import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import {
   startServiceProcess,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashToken } from '../../src/core/token-hash.ts';
 import { token } from '../../src/resources/token.ts';
-import { CREDENTIAL_TYPES } from '../../src/store/secrets/check-credentials.ts';
+import { CREDENTIAL_TYPES } from '../../src/secrets/store/check-credentials.ts';
 import { queryDatabase } from '../harness/audit.ts';
 import {
   startTestService,

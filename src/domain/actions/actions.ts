@@ -2,7 +2,7 @@ import type { Action } from '../../resources/operations/action.ts';
 import { AUDIT_ACTIONS } from '../../audit/actions.ts';
 import { AGENT_ACTIONS } from './agent-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
-import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
+import { ENCRYPTION_ACTIONS } from '../../secrets/actions.ts';
 import { GRANT_ACTIONS } from './key-grants.ts';
 import { keyExport } from './key-export.ts';
 import { keyReveal } from './key-reveal.ts';

@@ -31,7 +31,7 @@ import { countAdministrators } from '../../resources/token-rules.ts';
 import { DAY_MS, earlier, millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
 import { defineAction, type ActionRequest } from '../../resources/operations/action.ts';
-import { ENCRYPTION_RIGHTS } from './encryption-actions.ts';
+import { ENCRYPTION_RIGHTS } from '../../secrets/actions.ts';
 
 /** A change that is pending for longer needs a person. */
 const PENDING_MS = 60_000;

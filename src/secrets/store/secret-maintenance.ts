@@ -1,29 +1,29 @@
-import { ServiceError } from '../core/errors.ts';
-import type { AuditEntry } from '../core/audit-record.ts';
-import { LIMIT_KINDS } from '../core/caller.ts';
-import type { Clock } from '../core/ports.ts';
-import type { Resource } from '../core/resource.ts';
-import { token } from '../resources/token.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
-import { withoutTokens } from '../core/text/token-form.ts';
-import { withoutPassword } from '../core/text/database-url.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { AuditEntry } from '../../core/audit-record.ts';
+import { LIMIT_KINDS } from '../../core/caller.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { Resource } from '../../core/resource.ts';
+import { token } from '../../resources/token.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { withoutTokens } from '../../core/text/token-form.ts';
+import { withoutPassword } from '../../core/text/database-url.ts';
 import {
   openKeyring,
   prepareSecrets,
   type DatabaseAccess,
   type OpenedKeyring,
 } from './open-keyring.ts';
-import { assertExists, parseDatabase } from '../sql/databases.ts';
-import { assertSchema, migrate, NEWEST_SCHEMA } from '../sql/migrate.ts';
-import { localEntry, recordLocally } from '../audit/store/local.ts';
-import { checkCredentials, signCredentials } from './secrets/check-credentials.ts';
-import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './secrets/re-encrypt.ts';
-import { findReset, resetSecrets, type Reset } from './secrets/reset.ts';
-import { endSessions } from '../tokens/job.ts';
-import { assertUnused } from '../sql/other-users.ts';
-import { insertRecord } from '../audit/store/records.ts';
-import { assertMasterKey } from './secrets/start.ts';
-import type { Database } from '../sql/sql.ts';
+import { assertExists, parseDatabase } from '../../sql/databases.ts';
+import { assertSchema, migrate, NEWEST_SCHEMA } from '../../sql/migrate.ts';
+import { localEntry, recordLocally } from '../../audit/store/local.ts';
+import { checkCredentials, signCredentials } from './check-credentials.ts';
+import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
+import { findReset, resetSecrets, type Reset } from './reset.ts';
+import { endSessions } from '../../tokens/job.ts';
+import { assertUnused } from '../../sql/other-users.ts';
+import { insertRecord } from '../../audit/store/records.ts';
+import { assertMasterKey } from './start.ts';
+import type { Database } from '../../sql/sql.ts';
 
 /** Asks the operator for confirmation. Throws if the reply is not yes. */
 type Ask = (question: string) => Promise<void>;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { text } from '../../src/core/field.ts';
 import { defineResource } from '../../src/core/resource.ts';
 import { STORED_TYPES } from '../../src/resources/resources.ts';
-import { SECRET_PLACES } from '../../src/store/secrets/re-encrypt.ts';
+import { SECRET_PLACES } from '../../src/secrets/store/re-encrypt.ts';
 import { tableOf } from '../../src/sql/table.ts';
 import { dialect } from '../../src/sql/sqlite/connection/dialect.ts';
 

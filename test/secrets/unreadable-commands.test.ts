@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { runInside } from './session.ts';
+import { runInside } from '../cli/session.ts';
 
 let folder: string;
 let service: TestService;

@@ -2,7 +2,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
+import { addMasterKey, createMasterKeyFile } from '../../src/secrets/store/master-keys.ts';
 import { expectError, KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { verification } from '../harness/trail.ts';

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../core/audit-record.ts';
+import type { AuditEntry } from '../core/audit-record.ts';
 import {
   anyText,
   array,
@@ -7,8 +7,8 @@ import {
   nullable,
   timestamp,
   type ValueOf,
-} from '../../core/field.ts';
-import { described, list, responseObject } from '../../core/object.ts';
+} from '../core/field.ts';
+import { described, list, responseObject } from '../core/object.ts';
 
 export const ENCRYPTION_STATUS = responseObject({
   master_keys: described(

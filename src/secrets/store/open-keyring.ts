@@ -1,24 +1,24 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ServiceError } from '../core/errors.ts';
-import type { Keyring } from '../core/keyring.ts';
-import type { MasterKey } from '../core/master-key.ts';
-import { parseDatabase } from '../sql/databases.ts';
-import { assertSchema } from '../sql/migrate.ts';
-import { createKeyring } from './secrets/create-keyring.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Keyring } from '../../core/keyring.ts';
+import type { MasterKey } from '../../core/master-key.ts';
+import { parseDatabase } from '../../sql/databases.ts';
+import { assertSchema } from '../../sql/migrate.ts';
+import { createKeyring } from './create-keyring.ts';
 import {
   createMasterKeyFile,
   findMasterKeys,
   readMasterKeyFile,
   type MasterKeySettings,
-} from './secrets/master-keys.ts';
+} from './master-keys.ts';
 import {
   assertMasterKey,
   startEncryption,
   type EncryptionReport,
   type MasterKeySource,
-} from './secrets/start.ts';
-import type { Database, DatabaseSettings, Snapshot } from '../sql/sql.ts';
+} from './start.ts';
+import type { Database, DatabaseSettings, Snapshot } from '../../sql/sql.ts';
 
 export interface DatabaseAccess {
   readonly database: string;

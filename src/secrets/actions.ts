@@ -1,15 +1,15 @@
-import { defineAction, type ActionGroup } from '../../resources/operations/action.ts';
-import type { AuditEntry } from '../../core/audit-record.ts';
-import { auditEntry } from '../../audit/entry.ts';
+import { defineAction, type ActionGroup } from '../resources/operations/action.ts';
+import type { AuditEntry } from '../core/audit-record.ts';
+import { auditEntry } from '../audit/entry.ts';
 import {
   ENCRYPTION_STATUS,
   SECRET_VERIFICATION,
   type Encryption,
   type EncryptionStatus,
-} from '../encryption/encryption-status.ts';
-import type { ErrorCode } from '../../core/errors.ts';
-import { described } from '../../core/object.ts';
-import { tsigkey } from '../../resources/tsigkey.ts';
+} from './encryption-status.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import { described } from '../core/object.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
 
 export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:manage' } as const;
 

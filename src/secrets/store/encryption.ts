@@ -5,7 +5,7 @@ import type {
   EncryptionStatus,
   EncryptionSummary,
   SecretVerification,
-} from '../../domain/encryption/encryption-status.ts';
+} from '../encryption-status.ts';
 import { runJob } from '../../core/scheduling/job.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';

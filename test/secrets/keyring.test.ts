@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { WrappedKey } from '../../../src/core/keyring.ts';
-import { masterKeyOf } from '../../../src/core/master-key.ts';
-import { createKeyring } from '../../../src/store/secrets/create-keyring.ts';
+import type { WrappedKey } from '../../src/core/keyring.ts';
+import { masterKeyOf } from '../../src/core/master-key.ts';
+import { createKeyring } from '../../src/secrets/store/create-keyring.ts';
 
 const NOW = '2026-01-02T03:04:05.000006';
 const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';

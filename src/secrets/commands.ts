@@ -3,15 +3,15 @@ import {
   SECRET_VERIFICATION,
   type EncryptionStatus,
   type SecretVerification,
-} from '../../domain/encryption/encryption-status.ts';
-import { defineCommand, type CommandDefinition } from '../flags/command.ts';
-import { configFile, required, text } from '../flags/flag.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { plainLines, plainText } from '../output/plain-text.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { writeLine } from '../output/write-line.ts';
-import type { SecretWork } from '../service/local-commands.ts';
-import { actionCommand } from './action-command.ts';
+} from './encryption-status.ts';
+import { defineCommand, type CommandDefinition } from '../cli/flags/command.ts';
+import { configFile, required, text } from '../cli/flags/flag.ts';
+import { CommandError, EXIT } from '../cli/output/command-error.ts';
+import { plainLines, plainText } from '../cli/output/plain-text.ts';
+import type { Terminal } from '../cli/output/terminal.ts';
+import { writeLine } from '../cli/output/write-line.ts';
+import type { SecretWork } from '../cli/service/local-commands.ts';
+import { actionCommand } from '../cli/commands/action-command.ts';
 
 const MAX_NAMED = 10;
 

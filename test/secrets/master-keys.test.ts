@@ -11,14 +11,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { formatMasterKey, masterKeyOf, parseMasterKeys } from '../../../src/core/master-key.ts';
+import { formatMasterKey, masterKeyOf, parseMasterKeys } from '../../src/core/master-key.ts';
 import {
   addMasterKey,
   createMasterKeyFile,
   findMasterKeys,
   readMasterKeyFile,
-} from '../../../src/store/secrets/master-keys.ts';
-import { temporaryFolder } from '../../harness/service.ts';
+} from '../../src/secrets/store/master-keys.ts';
+import { temporaryFolder } from '../harness/service.ts';
 
 const [one, two] = [masterKeyOf(randomBytes(32)), masterKeyOf(randomBytes(32))];
 
