@@ -1,7 +1,7 @@
 /** What the console reads of the responses of the service. */
 
 import type { KEY_STATES } from '../domain/actions/key-states.ts';
-import type { ShownUses } from '../domain/delivery/key-uses.ts';
+import type { ShownUses } from '../uses/key-uses.ts';
 import type {
   RemovingKeys,
   ShownDeliveries,

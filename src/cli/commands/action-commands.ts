@@ -5,7 +5,7 @@ import {
   RESUME_BODY,
 } from '../../domain/actions/delivery-requests.ts';
 import { SETUP } from '../../domain/actions/name-server-setup.ts';
-import { coverageText, KEY_USES } from '../../domain/delivery/key-uses.ts';
+import { coverageText, KEY_USES } from '../../uses/key-uses.ts';
 import { NAME_SERVER_CHECK, REQUESTED, RESUMED } from '../../domain/delivery/responses.ts';
 import { anyText, timestamp } from '../../core/field.ts';
 import { responseObject } from '../../core/object.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALGORITHM_NAMES, weaknessOf } from '../../dns/algorithms.ts';
-import { KEY_USES } from '../../domain/delivery/key-uses.ts';
+import { KEY_USES } from '../../uses/key-uses.ts';
 import { RETIREMENTS } from '../../resources/lineage.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { LIFECYCLE } from '../../domain/rotation/shown.ts';

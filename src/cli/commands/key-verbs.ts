@@ -1,4 +1,4 @@
-import { isUse, KEY_USES } from '../../domain/delivery/key-uses.ts';
+import { isUse, KEY_USES } from '../../uses/key-uses.ts';
 import { ALGORITHM_NAMES, type AlgorithmName } from '../../dns/algorithms.ts';
 import { wireProblems } from '../../formats/key.ts';
 import { DEFAULT_POOL_ID } from '../../resources/pool.ts';

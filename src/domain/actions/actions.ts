@@ -9,7 +9,7 @@ import { keyReveal } from './key-reveal.ts';
 import { tldBulk } from './tld-bulk.ts';
 import { OPENING_KEYS_ACTIONS } from './opening-keys.ts';
 import { keyStatesAction } from './key-states.ts';
-import { keyUsesAction } from './key-uses.ts';
+import { keyUsesAction } from '../../uses/actions.ts';
 import { ROTATION_ACTIONS } from './rotation.ts';
 import { SESSION_ACTIONS } from '../../tokens/session-actions.ts';
 import { status } from './status.ts';

@@ -1,4 +1,4 @@
-import { unusedSince, usesOf } from '../delivery/key-uses.ts';
+import { unusedSince, usesOf } from '../../uses/key-uses.ts';
 import type { DeliveryStatus, KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
 import { deliveriesOf } from '../delivery/status.ts';
 import type { ShownDeliveries } from '../delivery/responses.ts';

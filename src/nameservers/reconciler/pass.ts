@@ -6,7 +6,7 @@ import {
   type DeliveryStore,
 } from '../../domain/delivery/delivery-ports.ts';
 import type { Driver } from '../../brands/driver.ts';
-import type { LogReader } from '../log-reader.ts';
+import type { LogReader } from '../../uses/log-reader.ts';
 import { nextStamps } from './hold.ts';
 import type { LastRead } from './last-read.ts';
 import { keepLease, LEASE_MS } from './lease.ts';

@@ -8,7 +8,7 @@ import { idsOf, type DesiredKey, type DesiredState } from '../../brands/desired-
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
 import type { Applied, Difference, Driver, KeyProblem } from '../../brands/driver.ts';
-import type { FollowedKeys, LogReader } from '../log-reader.ts';
+import type { FollowedKeys, LogReader } from '../../uses/log-reader.ts';
 import type { KeyPlan, RemovedKey } from './expectations.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';

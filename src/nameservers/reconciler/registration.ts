@@ -12,7 +12,7 @@ import { DEFAULT_POOL_ID, pool } from '../../resources/pool.ts';
 import { readCreation } from '../../resources/operations/body.ts';
 import { DRIVERS } from '../../brands/drivers.ts';
 import type { Driver } from '../../brands/driver.ts';
-import { createLogReader, type LogReader } from '../log-reader.ts';
+import { createLogReader, type LogReader } from '../../uses/log-reader.ts';
 import type { ServedNameServer } from './reconciler.ts';
 import { keyed, uniqueFormOfText } from '../../core/query.ts';
 

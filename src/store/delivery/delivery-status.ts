@@ -9,7 +9,7 @@ import { insertRecord } from '../../audit/store/records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { reduceOutboxes } from './claims.ts';
 import { createDeliveryStore } from './delivery-store.ts';
-import { readUses, RETIRED } from './key-uses.ts';
+import { readUses, RETIRED } from '../../uses/store.ts';
 import { deliveryOf, putDeliveries } from './pass-records.ts';
 import { addRows } from './outbox.ts';
 import { createPlacesReader, rowsOf } from './key-places.ts';

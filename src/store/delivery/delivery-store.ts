@@ -17,7 +17,7 @@ import { tablesIn } from '../../sql/table.ts';
 import { candidatesOf, retiredNamesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox, stampsIn } from './claims.ts';
 import { places } from './outbox.ts';
-import { putUses } from './key-uses.ts';
+import { putUses } from '../../uses/store.ts';
 import {
   putDeliveries,
   readDeliveries,

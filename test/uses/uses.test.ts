@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MAX_COUNT, type KeyUse } from '../../src/domain/delivery/agent-protocol.ts';
-import type { ShownUses } from '../../src/domain/delivery/key-uses.ts';
+import type { ShownUses } from '../../src/uses/key-uses.ts';
 import { createAgent } from '../harness/agent.ts';
 import { timestampOf } from '../../src/core/text/timestamps.ts';
 import { BRANDS_OF_STORE } from '../harness/brands/brands.ts';
@@ -21,7 +21,7 @@ import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
 import { startTestService } from '../harness/service.ts';
 import { runInside } from '../cli/session.ts';
-import { startAgentRequests } from './agent-requests.ts';
+import { startAgentRequests } from '../delivery/agent-requests.ts';
 import { tsigil, words } from '../cli/run.ts';
 
 type ServerUses = ShownUses['servers'][number];

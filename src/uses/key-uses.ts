@@ -1,18 +1,11 @@
-import { findBrand } from '../../brands/brands.ts';
-import { OPERATIONS, OUTCOMES, type Operation } from '../../brands/key-log.ts';
-import { EXAMPLE_ID } from '../../core/error-entry.ts';
-import {
-  anyText,
-  enumeration,
-  integer,
-  nullable,
-  timestamp,
-  type ValueOf,
-} from '../../core/field.ts';
-import { described, list, responseObject } from '../../core/object.ts';
-import type { NameServer } from '../../resources/name-server.ts';
-import { earlier } from '../../core/text/timestamps.ts';
-import type { KeyOnServer, KeyUses } from './delivery-ports.ts';
+import { findBrand } from '../brands/brands.ts';
+import { OPERATIONS, OUTCOMES, type Operation } from '../brands/key-log.ts';
+import { EXAMPLE_ID } from '../core/error-entry.ts';
+import { anyText, enumeration, integer, nullable, timestamp, type ValueOf } from '../core/field.ts';
+import { described, list, responseObject } from '../core/object.ts';
+import type { NameServer } from '../resources/name-server.ts';
+import { earlier } from '../core/text/timestamps.ts';
+import type { KeyOnServer, KeyUses } from '../domain/delivery/delivery-ports.ts';
 
 export const KEY_USES = responseObject({
   key_id: described(anyText(), 'The id of the key.'),

@@ -1,8 +1,8 @@
-import { KEY_USES, USES_EXAMPLE, usesOf } from '../delivery/key-uses.ts';
-import { described } from '../../core/object.ts';
-import { existing } from '../../resources/operations/visibility.ts';
-import { tsigkey } from '../../resources/tsigkey.ts';
-import { defineAction } from '../../resources/operations/action.ts';
+import { KEY_USES, USES_EXAMPLE, usesOf } from './key-uses.ts';
+import { described } from '../core/object.ts';
+import { existing } from '../resources/operations/visibility.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
+import { defineAction } from '../resources/operations/action.ts';
 
 export const keyUsesAction = defineAction({
   path: `/v2/${tsigkey.collection}/{id}/uses`,
