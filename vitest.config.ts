@@ -73,7 +73,7 @@ const ON_BOTH_DATABASES = {
     'http/key-export',
     'tokens/last-administrator',
     'http/metrics',
-    'http/name-server-setup',
+    'delivery/setup',
     'resources/rights',
     'tokens/limits',
     'tokens/uses',

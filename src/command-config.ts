@@ -117,8 +117,8 @@ export async function localServers(
   configPath: string | undefined,
 ): Promise<readonly LocalServer[]> {
   const { isAgentFile, readAgentFile } = await import('./config/agent/agent-file.ts');
-  const { agentProblems } = await import('./nameservers/agents/start.ts');
-  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  const { agentProblems } = await import('./delivery/agents/start.ts');
+  const { localProblems } = await import('./delivery/reconciler/registration.ts');
   return forOperator(() => {
     if (configPath !== undefined && isAgentFile(configPath)) {
       const { nameServer: name, driver, local } = readAgentFile(configPath, agentProblems);
@@ -152,7 +152,7 @@ export async function localServer(
  * requirements of the agent are met. Throws `CommandError` if a requirement is not met.
  */
 export async function runAgent(file: string, isCheck: boolean): Promise<void> {
-  const { agentProblems, checkAgent, startAgent } = await import('./nameservers/agents/start.ts');
+  const { agentProblems, checkAgent, startAgent } = await import('./delivery/agents/start.ts');
   const { readAgentFile } = await import('./config/agent/agent-file.ts');
   const settings = await forOperator(() => readAgentFile(file, agentProblems));
   if (!isCheck) {

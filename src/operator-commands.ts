@@ -30,7 +30,7 @@ export async function serve(configPath: string | undefined, again: boolean): Pro
   // Without a listener, SIGHUP would end the process before the service has read its configuration.
   process.on('SIGHUP', () => undefined);
   await import('./store/open-database.ts');
-  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  const { localProblems } = await import('./delivery/reconciler/registration.ts');
   await import('./http/server.ts');
   const { serve: serveUntilStopped } = await import('./serve.ts');
   const furtherProblems = ({ nameServers = [] }: Config) => localProblems(nameServers);
@@ -103,7 +103,7 @@ const NAME_MS = 5_000;
 
 export const formerFiles: FormerFiles = async (configPath) => {
   const { DRIVERS } = await import('./brands/drivers.ts');
-  const { formerFilesOf } = await import('./nameservers/configuration-check.ts');
+  const { formerFilesOf } = await import('./delivery/configuration-check.ts');
   const signal = AbortSignal.timeout(NAME_MS);
   const found = await Promise.all(
     (await localServers(configPath)).map(async ({ driver: brand, local }) => {
@@ -140,7 +140,7 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
  */
 export async function checkConfig(configPath: string | undefined, connect: boolean): Promise<void> {
   const { describeNameServers, localProblems } =
-    await import('./nameservers/reconciler/registration.ts');
+    await import('./delivery/reconciler/registration.ts');
   const config = configFrom(configPath, (read) => [
     ...fileProblems(read),
     ...localProblems(read.nameServers ?? []),

@@ -17,8 +17,8 @@ import { ENCRYPTION_GAUGES, ROTATION_GAUGES, TRAIL_GAUGES } from './http/metrics
 import { addDatabaseGauges, createMetrics, createPassMetrics } from './http/metrics/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer, type HttpServer } from './http/server.ts';
-import { serveAgents } from './nameservers/agents/serve-agents.ts';
-import { prepareDelivery, type RunningDelivery } from './nameservers/reconciler/delivery.ts';
+import { serveAgents } from './delivery/agents/serve-agents.ts';
+import { prepareDelivery, type RunningDelivery } from './delivery/reconciler/delivery.ts';
 import {
   BYTE_LIMITS,
   insufficientRightsStatus,
@@ -26,7 +26,7 @@ import {
 } from './service-settings.ts';
 import { openAudit } from './audit/store/open.ts';
 import { parseDatabase } from './sql/databases.ts';
-import { openDelivery } from './store/delivery/delivery-status.ts';
+import { openDelivery } from './delivery/store/delivery-status.ts';
 import { openDatabase } from './store/open-database.ts';
 import { openKeyring } from './secrets/store/open-keyring.ts';
 import { runRotations } from './store/rotations.ts';

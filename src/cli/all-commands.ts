@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
-import { consoleLink, DELIVERY, keyUses, SERVER_ACTIONS } from './commands/action-commands.ts';
+import {
+  consoleLink,
+  DELIVERY,
+  keyUses,
+  SERVER_ACTIONS,
+} from '../delivery/commands/action-commands.ts';
 import { AUDIT } from '../audit/commands/audit-commands.ts';
 import { ENCRYPTION } from '../secrets/commands.ts';
 import { keyGrants } from './commands/key-grants.ts';
 import { LIFECYCLE_COMMANDS } from './commands/key-lifecycle.ts';
 import { keyRotation } from './commands/key-rotation.ts';
-import { keyStatus } from './commands/deliveries.ts';
+import { keyStatus } from '../delivery/commands/deliveries.ts';
 import { LOCAL_COMMANDS } from './commands/local-commands.ts';
 import { adoption } from './commands/nameserver/adopt.ts';
 import { release } from './commands/nameserver/release.ts';

@@ -2,11 +2,7 @@
 
 import type { KEY_STATES } from '../domain/actions/key-states.ts';
 import type { ShownUses } from '../uses/key-uses.ts';
-import type {
-  RemovingKeys,
-  ShownDeliveries,
-  ShownRequirement,
-} from '../domain/delivery/responses.ts';
+import type { RemovingKeys, ShownDeliveries, ShownRequirement } from '../delivery/responses.ts';
 import type { ValueOf } from '../core/field.ts';
 import type { ResourceOf } from '../core/resource.ts';
 import type { NameServer } from '../resources/name-server.ts';

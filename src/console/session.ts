@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import type { Faults } from '../domain/delivery/faults.ts';
+import type { Faults } from '../delivery/faults.ts';
 import { showToast } from './parts/toasts.tsx';
 import type { FieldDefinition, ResourceDefinition } from './resources.ts';
 import { confirmation, get, lastUse, request, RequestError, refusals } from './requests.ts';

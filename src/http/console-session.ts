@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { whoamiOf } from '../tokens/actions.ts';
 import { createCode, credentialOf, endSession } from '../tokens/session-operations.ts';
-import { FAULTS } from '../domain/delivery/faults.ts';
+import { FAULTS } from '../delivery/faults.ts';
 import { resourceDefinitions } from '../resources/describe-resource.ts';
 import type { Caller } from '../core/caller.ts';
 import { ServiceError } from '../core/errors.ts';

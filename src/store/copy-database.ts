@@ -5,7 +5,7 @@ import { lastBatchOf } from '../audit/store/head.ts';
 import { assertOnlyResourcesOf, copyResources } from './copy.ts';
 import { readMark, REMOVE_MARK, WRITE_MARK } from '../sql/marks.ts';
 import { shownDatabase } from '../sql/databases.ts';
-import { copyDelivery } from './delivery/copy-delivery.ts';
+import { copyDelivery } from '../delivery/store/copy-delivery.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';
 import {
   openKeyring,

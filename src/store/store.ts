@@ -4,7 +4,7 @@ import type { Affected, Reader, Store, Writer } from '../core/ports.ts';
 import type { ResourceType } from '../core/resource.ts';
 import { partsInSlices } from '../core/scheduling/slicer.ts';
 import { newSlicer, readerOn } from '../sql/reader.ts';
-import { createOutbox } from './delivery/outbox.ts';
+import { createOutbox } from '../delivery/store/outbox.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { keysThat } from './keys-in-need.ts';

@@ -5,7 +5,7 @@ import { anyText, enumeration, integer, nullable, timestamp, type ValueOf } from
 import { described, list, responseObject } from '../core/object.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import { earlier } from '../core/text/timestamps.ts';
-import type { KeyOnServer, KeyUses } from '../domain/delivery/delivery-ports.ts';
+import type { KeyOnServer, KeyUses } from '../delivery/delivery-ports.ts';
 
 export const KEY_USES = responseObject({
   key_id: described(anyText(), 'The id of the key.'),

@@ -1,8 +1,8 @@
-import { MAX_COUNT, MAX_USES, type KeyUse } from '../domain/delivery/agent-protocol.ts';
-import type { KeyUses, StoredUse } from '../domain/delivery/delivery-ports.ts';
+import { MAX_COUNT, MAX_USES, type KeyUse } from '../delivery/agent-protocol.ts';
+import type { KeyUses, StoredUse } from '../delivery/delivery-ports.ts';
 import { parts } from '../core/scheduling/slicer.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
-import { places } from '../store/delivery/outbox.ts';
+import { places } from '../delivery/store/outbox.ts';
 
 export const USE_COLUMNS = [
   'key_id',

@@ -1,14 +1,10 @@
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { JOB_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
-import {
-  MAX_ANSWER_BYTES,
-  type Answer,
-  type Job,
-} from '../../src/domain/delivery/agent-protocol.ts';
-import { runAgent, type AgentDependencies } from '../../src/nameservers/agents/agent.ts';
-import { RefusedError, type ServiceLink } from '../../src/nameservers/agents/service-link.ts';
+import { JOB_EXAMPLE } from '../../src/delivery/agent-examples.ts';
+import { MAX_ANSWER_BYTES, type Answer, type Job } from '../../src/delivery/agent-protocol.ts';
+import { runAgent, type AgentDependencies } from '../../src/delivery/agents/agent.ts';
+import { RefusedError, type ServiceLink } from '../../src/delivery/agents/service-link.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
 import { folderServer, type FolderServer } from './folder-driver.ts';

@@ -1,5 +1,5 @@
-import { runAgent } from '../../src/nameservers/agents/agent.ts';
-import { linkTo } from '../../src/nameservers/agents/service-link.ts';
+import { runAgent } from '../../src/delivery/agents/agent.ts';
+import { linkTo } from '../../src/delivery/agents/service-link.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import type { FolderServer } from './folder-driver.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DriverError, type Driver } from '../../src/brands/driver.ts';
-import { deliveriesOf } from '../../src/domain/delivery/status.ts';
+import { deliveriesOf } from '../../src/delivery/status.ts';
 import { tsigkey } from '../../src/resources/tsigkey.ts';
-import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
-import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import { createDeliveryStatus } from '../../src/delivery/store/delivery-status.ts';
+import { makePass, type PassDependencies } from '../../src/delivery/reconciler/pass.ts';
 import type { DeliveryDatabase } from './database.ts';
 import type { FolderServer } from './folder-driver.ts';
 import {

@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey, DesiredState } from '../../src/brands/desired-state.ts';
 import type { Fault } from '../../src/core/fault.ts';
 import { DriverError, type Driver } from '../../src/brands/driver.ts';
-import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
+import type { Verify } from '../../src/delivery/reconciler/verification.ts';
 
 /** A fake name server: a folder with one file for each key. */
 export interface FolderServer {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import type { DesiredKey } from '../../src/brands/desired-state.ts';
 import { DriverError } from '../../src/brands/driver.ts';
-import { makePass } from '../../src/nameservers/reconciler/pass.ts';
+import { makePass } from '../../src/delivery/reconciler/pass.ts';
 import { insertDataKey } from '../../src/sql/data-keys.ts';
 import { openFolderDelivery, passDependencies } from './set-up.ts';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import { makePass, type PassDependencies } from '../../src/delivery/reconciler/pass.ts';
 import { timestampOf } from '../../src/core/text/timestamps.ts';
 import { insertDataKey } from '../../src/sql/data-keys.ts';
 import { openFolderDelivery, passDependencies } from './set-up.ts';

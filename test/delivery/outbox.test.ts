@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LeaseLostError } from '../../src/domain/delivery/delivery-ports.ts';
+import { LeaseLostError } from '../../src/delivery/delivery-ports.ts';
 import type { Store } from '../../src/core/ports.ts';
 import { newSlicer } from '../../src/brands/slices.ts';
-import { candidatesOf } from '../../src/store/delivery/candidates.ts';
-import { reduceOutboxes } from '../../src/store/delivery/claims.ts';
-import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
+import { candidatesOf } from '../../src/delivery/store/candidates.ts';
+import { reduceOutboxes } from '../../src/delivery/store/claims.ts';
+import { createDeliveryStore } from '../../src/delivery/store/delivery-store.ts';
 import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';

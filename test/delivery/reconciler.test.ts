@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DesiredKey } from '../../src/brands/desired-state.ts';
-import { deliveriesOf, withStatus } from '../../src/domain/delivery/status.ts';
+import { deliveriesOf, withStatus } from '../../src/delivery/status.ts';
 import { nameServer } from '../../src/resources/name-server.ts';
 import { tsigkey } from '../../src/resources/tsigkey.ts';
 import { DriverError } from '../../src/brands/driver.ts';
-import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import { makePass, type PassDependencies } from '../../src/delivery/reconciler/pass.ts';
 import { insertDataKey } from '../../src/sql/data-keys.ts';
-import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
-import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
+import type { Verify } from '../../src/delivery/reconciler/verification.ts';
+import { createDeliveryStatus } from '../../src/delivery/store/delivery-status.ts';
 import type { DeliveryDatabase } from './database.ts';
 import { type FolderServer } from './folder-driver.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { redactor } from '../../src/nameservers/reconciler/redaction.ts';
+import { redactor } from '../../src/delivery/reconciler/redaction.ts';
 
 /** The forms in which a program may write a secret. */
 const FORMS: Readonly<Record<string, (secret: string) => string>> = {

@@ -1,8 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  localProblems,
-  registerNameServers,
-} from '../../src/nameservers/reconciler/registration.ts';
+import { localProblems, registerNameServers } from '../../src/delivery/reconciler/registration.ts';
 import { nameServer } from '../../src/resources/name-server.ts';
 import { startTestService } from '../harness/service.ts';
 import { openDeliveryDatabase } from './database.ts';

@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import type { PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import type { PassDependencies } from '../../src/delivery/reconciler/pass.ts';
 import {
   startReconciler,
   type Reconciler,
   type ReconcilerDependencies,
-} from '../../src/nameservers/reconciler/reconciler.ts';
-import { requestPass } from '../../src/store/delivery/delivery-status.ts';
-import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
+} from '../../src/delivery/reconciler/reconciler.ts';
+import { requestPass } from '../../src/delivery/store/delivery-status.ts';
+import { createDeliveryStore } from '../../src/delivery/store/delivery-store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
 import { folderServer, type FolderServer } from './folder-driver.ts';

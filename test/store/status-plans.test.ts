@@ -7,7 +7,7 @@ import { tsigkey } from '../../src/resources/tsigkey.ts';
 import { createSlicer } from '../../src/core/scheduling/slicer.ts';
 import { readBackupState } from '../../src/audit/store/last-backup.ts';
 import { readRecords } from '../../src/audit/store/read.ts';
-import { openDelivery } from '../../src/store/delivery/delivery-status.ts';
+import { openDelivery } from '../../src/delivery/store/delivery-status.ts';
 import { openDatabase, type OpenedDatabase } from '../../src/store/open-database.ts';
 import { createKeyring } from '../../src/secrets/store/create-keyring.ts';
 import { runEncryption } from '../../src/secrets/store/encryption.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ANSWER_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
+import { ANSWER_EXAMPLE } from '../../src/delivery/agent-examples.ts';
 import { LIMIT_KINDS, type LimitKind } from '../../src/core/caller.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import {

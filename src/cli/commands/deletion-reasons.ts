@@ -6,7 +6,7 @@ import { firstOf } from '../../core/text/first-of.ts';
 import { nameFormOf } from '../flags/names.ts';
 import { call, ifReadable, type Connection } from '../service/client.ts';
 import { findPath, listItems, withoutSecrets } from '../service/resource-requests.ts';
-import { removingFrom } from './deliveries.ts';
+import { removingFrom } from '../../delivery/commands/deliveries.ts';
 import { openingKeys } from './key-grants.ts';
 
 const SHOWN = 10;

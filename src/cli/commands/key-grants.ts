@@ -13,7 +13,7 @@ import type { Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
 import { callFor, callForTagged, type Connection } from '../service/client.ts';
 import { findPath, nameOrId, withHints, type Item } from '../service/resource-requests.ts';
-import { waitUntilDelivered } from './deliveries.ts';
+import { waitUntilDelivered } from '../../delivery/commands/deliveries.ts';
 
 const NAMED_ZONES = 10;
 

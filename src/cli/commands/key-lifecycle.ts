@@ -16,7 +16,7 @@ import {
   withRotationHints,
   type LineageKey,
 } from '../service/lineages.ts';
-import { holdersOf, waitForRemoval } from './deliveries.ts';
+import { holdersOf, waitForRemoval } from '../../delivery/commands/deliveries.ts';
 
 const COLUMNS = ['name', 'algorithm', 'state', 'created_at', 'started_at', 'retire_at', 'waiting'];
 

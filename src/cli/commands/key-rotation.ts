@@ -27,7 +27,11 @@ import {
   withoutSecrets,
   type Item,
 } from '../service/resource-requests.ts';
-import { INTERVAL_MS, MAX_WAIT_MS, waitUntilDelivered } from './deliveries.ts';
+import {
+  INTERVAL_MS,
+  MAX_WAIT_MS,
+  waitUntilDelivered,
+} from '../../delivery/commands/deliveries.ts';
 import { assertUsableName } from './key-verbs.ts';
 import { printNextSteps } from './resource-verb.ts';
 

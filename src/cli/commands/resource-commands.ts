@@ -19,7 +19,12 @@ import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
 import { call, type Connection } from '../service/client.ts';
 import { listItems, withHints } from '../service/resource-requests.ts';
-import { describeLoss, holdersOf, waitForRemoval, type Holders } from './deliveries.ts';
+import {
+  describeLoss,
+  holdersOf,
+  waitForRemoval,
+  type Holders,
+} from '../../delivery/commands/deliveries.ts';
 import { createCommand, setCommand } from './resource-write.ts';
 import { RESOURCE_COMMANDS } from './resource-table.ts';
 import {

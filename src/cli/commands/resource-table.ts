@@ -8,7 +8,7 @@ import { columnsOf, type ResourceCommand } from '../flags/resource-command.ts';
 import { TOKEN_FLAGS } from '../flags/token-flags.ts';
 import { withLimits } from '../service/token-limits.ts';
 import { SERVER_DELETION, ZONE_DELETION } from './deletion-reasons.ts';
-import { reportRemoving } from './deliveries.ts';
+import { reportRemoving } from '../../delivery/commands/deliveries.ts';
 import { reportOpeningKeys } from './key-grants.ts';
 import { DEFAULT_ALGORITHM, KEY_VERBS } from './key-verbs.ts';
 

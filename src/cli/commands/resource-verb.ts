@@ -13,7 +13,7 @@ import { plainCell, printItem, type OutputFlags } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { Connection } from '../service/client.ts';
 import { findPath, withoutSecrets, type Item } from '../service/resource-requests.ts';
-import { waitUntilDelivered } from './deliveries.ts';
+import { waitUntilDelivered } from '../../delivery/commands/deliveries.ts';
 
 export const VERB_ALIASES: Readonly<Partial<Record<Verb, string>>> = {
   create: 'add',

@@ -15,7 +15,7 @@ import {
   withoutSecrets,
   type Item,
 } from '../service/resource-requests.ts';
-import { describeReplacement, holdersOf } from './deliveries.ts';
+import { describeReplacement, holdersOf } from '../../delivery/commands/deliveries.ts';
 import {
   argumentOf,
   forceFlags,

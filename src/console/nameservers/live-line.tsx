@@ -1,4 +1,4 @@
-import type { Stage } from '../../domain/delivery/faults.ts';
+import type { Stage } from '../../delivery/faults.ts';
 import { Steps, type Step } from '../parts/steps.tsx';
 import { Ago } from '../parts/text.tsx';
 import type { NameServer } from '../resources.ts';

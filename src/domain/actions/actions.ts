@@ -1,7 +1,7 @@
 import type { Action } from '../../resources/operations/action.ts';
 import { AUDIT_ACTIONS } from '../../audit/actions.ts';
-import { AGENT_ACTIONS } from './agent-actions.ts';
-import { DELIVERY_ACTIONS } from './delivery-actions.ts';
+import { AGENT_ACTIONS } from '../../delivery/agent-actions.ts';
+import { DELIVERY_ACTIONS } from '../../delivery/actions.ts';
 import { ENCRYPTION_ACTIONS } from '../../secrets/actions.ts';
 import { GRANT_ACTIONS } from './key-grants.ts';
 import { keyExport } from './key-export.ts';
@@ -15,7 +15,7 @@ import { SESSION_ACTIONS } from '../../tokens/session-actions.ts';
 import { status } from './status.ts';
 import { whoami } from '../../tokens/actions.ts';
 import { zoneNameCheck } from '../../resources/zone-name-check.ts';
-import { nameServerSetup } from './name-server-setup.ts';
+import { nameServerSetup } from '../../delivery/setup-action.ts';
 import { limits, zoneNameServers } from '../../resources/zone-queries.ts';
 
 export const ACTIONS: readonly Action[] = [

@@ -1,4 +1,4 @@
-import { KEY_DELIVERY_STATES } from '../delivery/responses.ts';
+import { KEY_DELIVERY_STATES } from '../../delivery/responses.ts';
 import { EXAMPLE_ID } from '../../core/error-entry.ts';
 import { anyText, enumeration, list, nullable, timestamp, uuid } from '../../core/field.ts';
 import { described, list as objects, object, responseObject } from '../../core/object.ts';

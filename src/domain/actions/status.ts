@@ -1,5 +1,5 @@
 import type { AuditTrail } from '../../audit/trail.ts';
-import { withStatus } from '../delivery/status.ts';
+import { withStatus } from '../../delivery/status.ts';
 import { allPages } from '../../core/pages.ts';
 import type { Caller } from '../../core/caller.ts';
 import {

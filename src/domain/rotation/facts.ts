@@ -1,5 +1,5 @@
 import { coverageText, isUse, showsWholeDay, usesOf } from '../../uses/key-uses.ts';
-import type { KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
+import type { KeyOnServer, StoredUse } from '../../delivery/delivery-ports.ts';
 import type { Dependencies } from '../../resources/operations/change.ts';
 import type { Lifecycle, Lineage } from '../../resources/lineage.ts';
 import type { NameServer } from '../../resources/name-server.ts';

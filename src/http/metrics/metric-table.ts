@@ -1,5 +1,5 @@
 import { REPORTING_UNKNOWN_KEYS } from '../../brands/brands.ts';
-import type { withStatus } from '../../domain/delivery/status.ts';
+import type { withStatus } from '../../delivery/status.ts';
 import type { EncryptionStatus } from '../../secrets/encryption-status.ts';
 import { LIFECYCLE_STATES, WAITING_REASONS } from '../../resources/lineage.ts';
 import { SERVER_STATES } from '../../resources/name-server-status.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
-import { withStatus } from '../../domain/delivery/status.ts';
+import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
+import { withStatus } from '../../delivery/status.ts';
 import type { Store } from '../../core/ports.ts';
 import { MAX_LIMIT } from '../../core/settings.ts';
 import { nameServer } from '../../resources/name-server.ts';

@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../../audit/trail.ts';
-import type { AgentDelivery } from '../../domain/delivery/agent-protocol.ts';
-import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
+import type { AgentDelivery } from '../../delivery/agent-protocol.ts';
+import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
 import type { Encryption } from '../../secrets/encryption-status.ts';
 import type { ChangeContext, Dependencies } from './change.ts';
 import type { Parameter } from './list-query.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isEmpty, noneAffected, noteAffected } from '../../domain/delivery/affected.ts';
-import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
+import { isEmpty, noneAffected, noteAffected } from '../../delivery/affected.ts';
+import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
 import type { AuditEntry } from '../../core/audit-record.ts';
 import type { Recording } from '../../audit/recording.ts';
 import type { Grants } from '../grants.ts';

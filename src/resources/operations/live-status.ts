@@ -1,5 +1,5 @@
-import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
-import { withStatus } from '../../domain/delivery/status.ts';
+import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
+import { withStatus } from '../../delivery/status.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Resource, ResourceType } from '../../core/resource.ts';
 import { nameServer, type NameServer } from '../name-server.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { DesiredKey } from '../../../src/brands/desired-state.ts';
 import { DriverError } from '../../../src/brands/driver.ts';
 import { DRIVERS } from '../../../src/brands/drivers.ts';
-import { verifyByQueries } from '../../../src/nameservers/reconciler/verification.ts';
+import { verifyByQueries } from '../../../src/delivery/reconciler/verification.ts';
 import type { Brand } from '../../harness/brands/brand.ts';
 import { knot } from '../../harness/brands/knot.ts';
 import { startDrivenServer, ZONES } from '../../harness/driven-server.ts';
