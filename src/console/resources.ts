@@ -1,6 +1,6 @@
 /** What the console reads of the responses of the service. */
 
-import type { KEY_STATES } from '../domain/actions/key-states.ts';
+import type { KEY_STATES } from '../rotation/state-actions.ts';
 import type { ShownUses } from '../uses/key-uses.ts';
 import type { RemovingKeys, ShownDeliveries, ShownRequirement } from '../delivery/responses.ts';
 import type { ValueOf } from '../core/field.ts';
@@ -11,7 +11,7 @@ import type { Tld } from '../resources/tld.ts';
 import type { Token as StoredToken } from '../resources/token.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { zone } from '../resources/zone.ts';
-import type { ShownLifecycle } from '../domain/rotation/shown.ts';
+import type { ShownLifecycle } from '../rotation/shown.ts';
 
 export type { Status } from '../domain/actions/status.ts';
 export type { AuditRecord } from '../core/audit-record.ts';

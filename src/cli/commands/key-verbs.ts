@@ -3,12 +3,12 @@ import { ALGORITHM_NAMES, type AlgorithmName } from '../../dns/algorithms.ts';
 import { wireProblems } from '../../formats/key.ts';
 import { DEFAULT_POOL_ID } from '../../resources/pool.ts';
 import { generateSecret, tsigkey } from '../../resources/tsigkey.ts';
-import { LIFECYCLE } from '../../domain/rotation/shown.ts';
+import { LIFECYCLE } from '../../rotation/shown.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
 import { DAY_MS, millisecondsOf } from '../../core/text/timestamps.ts';
-import { DESCRIPTION_FLAGS, readDescription } from '../flags/description-flags.ts';
+import { DESCRIPTION_FLAGS, readDescription } from '../../rotation/commands/description-flags.ts';
 import { text } from '../flags/flag.ts';
 import type { ResourceCommand } from '../flags/resource-command.ts';
 import { readPastTime, readTime } from '../flags/time.ts';
@@ -16,8 +16,13 @@ import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
 import { callFor, ifReadable, type Connection } from '../service/client.ts';
-import { describedAs, STATE_COLUMNS, unusedSince, withStates } from '../service/key-states.ts';
-import { factsOf } from '../service/lineages.ts';
+import {
+  describedAs,
+  STATE_COLUMNS,
+  unusedSince,
+  withStates,
+} from '../../rotation/commands/key-states.ts';
+import { factsOf } from '../../rotation/commands/lineages.ts';
 import { findPath, withoutSecrets, type Item } from '../service/resource-requests.ts';
 import { reportGrants } from './key-grants.ts';
 

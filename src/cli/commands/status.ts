@@ -8,7 +8,7 @@ import { plainCell, printItem, printList, type OutputFlags } from '../output/out
 import { wrap } from '../output/table.ts';
 import { bold, coloured, marked, textStyleOf, type Terminal } from '../output/terminal.ts';
 import { callFor } from '../service/client.ts';
-import { ageOf } from '../service/key-states.ts';
+import { ageOf } from '../../rotation/commands/key-states.ts';
 
 const COLUMNS = [
   'url',

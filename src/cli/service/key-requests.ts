@@ -3,7 +3,7 @@ import { pool } from '../../resources/pool.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { call, type Connection } from './client.ts';
-import { currentKey, findLineage, keyPath } from './lineages.ts';
+import { currentKey, findLineage, keyPath } from '../../rotation/commands/lineages.ts';
 import {
   assertSecrets,
   findId,

@@ -1,12 +1,12 @@
-import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
+import { LIFECYCLE, type ShownLifecycle } from '../shown.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
-import { defineCommand, type CommonFlags, type Run } from '../flags/command.ts';
-import { texts, toggle } from '../flags/flag.ts';
-import { isWhole } from '../flags/flags.ts';
-import { printItem, printList, type OutputFlags } from '../output/output.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { writeLine } from '../output/write-line.ts';
-import { callFor } from '../service/client.ts';
+import { defineCommand, type CommonFlags, type Run } from '../../cli/flags/command.ts';
+import { texts, toggle } from '../../cli/flags/flag.ts';
+import { isWhole } from '../../cli/flags/flags.ts';
+import { printItem, printList, type OutputFlags } from '../../cli/output/output.ts';
+import type { Terminal } from '../../cli/output/terminal.ts';
+import { writeLine } from '../../cli/output/write-line.ts';
+import { callFor } from '../../cli/service/client.ts';
 import {
   factsOf,
   findLineage,
@@ -15,7 +15,7 @@ import {
   successorOf,
   withRotationHints,
   type LineageKey,
-} from '../service/lineages.ts';
+} from './lineages.ts';
 import { holdersOf, waitForRemoval } from '../../delivery/commands/deliveries.ts';
 
 const COLUMNS = ['name', 'algorithm', 'state', 'created_at', 'started_at', 'retire_at', 'waiting'];

@@ -1,11 +1,11 @@
-import { unusedSince, usesOf } from '../../uses/key-uses.ts';
-import type { DeliveryStatus, KeyOnServer, StoredUse } from '../../delivery/delivery-ports.ts';
-import { deliveriesOf } from '../../delivery/status.ts';
-import type { ShownDeliveries } from '../../delivery/responses.ts';
-import { isUnusable, weaknessesOf, WEAKNESSES, type KeyFacts } from '../../resources/tsigkey.ts';
-import { lifecycle, lineage } from '../../resources/lineage.ts';
-import { expiryOf } from '../../resources/expiry.ts';
-import type { Dependencies } from '../../resources/operations/change.ts';
+import { unusedSince, usesOf } from '../uses/key-uses.ts';
+import type { DeliveryStatus, KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
+import { deliveriesOf } from '../delivery/status.ts';
+import type { ShownDeliveries } from '../delivery/responses.ts';
+import { isUnusable, weaknessesOf, WEAKNESSES, type KeyFacts } from '../resources/tsigkey.ts';
+import { lifecycle, lineage } from '../resources/lineage.ts';
+import { expiryOf } from '../resources/expiry.ts';
+import type { Dependencies } from '../resources/operations/change.ts';
 
 export const FLAWS = [...WEAKNESSES, 'unusable'] as const;
 

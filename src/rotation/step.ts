@@ -1,5 +1,5 @@
-import { earlier, millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
-import type { Lifecycle, WaitingReason } from '../../resources/lineage.ts';
+import { earlier, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
+import type { Lifecycle, WaitingReason } from '../resources/lineage.ts';
 
 /** What is known of a rotation outside its row. */
 export interface RotationFacts {

@@ -1,11 +1,16 @@
 import { normaliseUuid } from '../../core/field.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
-import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
+import { LIFECYCLE, type ShownLifecycle } from '../shown.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
-import { CommandError, EXIT, withHint } from '../output/command-error.ts';
-import { callFor, type Connection } from './client.ts';
-import { findId, listItems, withHints, withoutSecrets } from './resource-requests.ts';
+import { CommandError, EXIT, withHint } from '../../cli/output/command-error.ts';
+import { callFor, type Connection } from '../../cli/service/client.ts';
+import {
+  findId,
+  listItems,
+  withHints,
+  withoutSecrets,
+} from '../../cli/service/resource-requests.ts';
 
 export type LineageKey = ShownLifecycle['keys'][number];
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
+import type { ShownLifecycle } from '../../src/rotation/shown.ts';
 import { timestampOf } from '../../src/core/text/timestamps.ts';
 import { bind } from '../harness/brands/bind.ts';
 import type { Client } from '../harness/client.ts';
@@ -20,7 +20,7 @@ import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { startAgentRequests } from './agent-requests.ts';
+import { startAgentRequests } from '../delivery/agent-requests.ts';
 
 async function lifecycleOf(client: Client, id: string): Promise<ShownLifecycle['keys']> {
   const response = await client.get(`/v2/tsigkeys/${id}/lifecycle`);

@@ -1,7 +1,7 @@
 import { runJob, type Job } from '../core/scheduling/job.ts';
 import type { Dependencies } from '../resources/operations/change.ts';
-import { advance, POLL_MS, type RotationObserver } from '../domain/rotation/advance.ts';
-import { watchExpiry } from '../domain/rotation/describe.ts';
+import { advance, POLL_MS, type RotationObserver } from './advance.ts';
+import { watchExpiry } from './describe.ts';
 import { WARNING_DAYS } from '../resources/expiry.ts';
 import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { leaseOn } from '../sql/leases.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
-import { runInside } from './session.ts';
-import { words } from './run.ts';
+import { runInside } from '../cli/session.ts';
+import { words } from '../cli/run.ts';
 
 let service: TestService;
 beforeAll(async () => {

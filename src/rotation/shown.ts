@@ -1,4 +1,4 @@
-import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { EXAMPLE_ID } from '../core/error-entry.ts';
 import {
   anyText,
   enumeration,
@@ -7,12 +7,12 @@ import {
   timestamp,
   uuid,
   type ValueOf,
-} from '../../core/field.ts';
-import { described, list, responseObject } from '../../core/object.ts';
-import type { Caller } from '../../core/caller.ts';
-import type { Reader } from '../../core/ports.ts';
-import type { Dependencies } from '../../resources/operations/change.ts';
-import { existing, isVisible } from '../../resources/operations/visibility.ts';
+} from '../core/field.ts';
+import { described, list, responseObject } from '../core/object.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Reader } from '../core/ports.ts';
+import type { Dependencies } from '../resources/operations/change.ts';
+import { existing, isVisible } from '../resources/operations/visibility.ts';
 import {
   CONSUMER,
   lifecycle,
@@ -23,11 +23,11 @@ import {
   WAITING_REASONS,
   type Lifecycle,
   type RetiredKey,
-} from '../../resources/lineage.ts';
-import { marksOf, tsigkey, type Tsigkey } from '../../resources/tsigkey.ts';
-import { NO_ROTATION } from '../../resources/lineage-rules.ts';
+} from '../resources/lineage.ts';
+import { marksOf, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { NO_ROTATION } from '../resources/lineage-rules.ts';
 import { useAfterRetirement, withoutMembers } from './advance.ts';
-import { expiryOf } from '../../resources/expiry.ts';
+import { expiryOf } from '../resources/expiry.ts';
 
 const TIME = nullable(timestamp());
 

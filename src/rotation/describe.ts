@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidObject, ServiceError } from '../../core/errors.ts';
-import { SERVICE } from '../../audit/entry.ts';
+import { invalidObject, ServiceError } from '../core/errors.ts';
+import { SERVICE } from '../audit/entry.ts';
 import {
   change,
   type ChangeContext,
   type Changes,
   type Dependencies,
-} from '../../resources/operations/change.ts';
-import { existing } from '../../resources/operations/visibility.ts';
-import { lifecycle, lineage, type Consumer, type Lifecycle } from '../../resources/lineage.ts';
-import { tsigkey } from '../../resources/tsigkey.ts';
+} from '../resources/operations/change.ts';
+import { existing } from '../resources/operations/visibility.ts';
+import { lifecycle, lineage, type Consumer, type Lifecycle } from '../resources/lineage.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
 import { settle, withoutMembers } from './advance.ts';
-import { expiryOf, firstWarning } from '../../resources/expiry.ts';
+import { expiryOf, firstWarning } from '../resources/expiry.ts';
 import { ownRow } from './rotate.ts';
 import { showLifecycle, type ShownLifecycle } from './shown.ts';
 

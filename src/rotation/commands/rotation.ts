@@ -3,37 +3,42 @@ import { ALGORITHM_NAMES, weaknessOf } from '../../dns/algorithms.ts';
 import { KEY_USES } from '../../uses/key-uses.ts';
 import { RETIREMENTS } from '../../resources/lineage.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
-import { LIFECYCLE } from '../../domain/rotation/shown.ts';
+import { LIFECYCLE } from '../shown.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
-import { defineCommand, type CommonFlags, type Run } from '../flags/command.ts';
-import { choice, dashed, text, toggle, type ValuesOf } from '../flags/flag.ts';
-import { checkColumns } from '../flags/flags.ts';
-import { readReferences } from '../flags/references.ts';
-import { columnsOf } from '../flags/resource-command.ts';
-import { hideSecret, readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
-import { readDuration, readPastTime } from '../flags/time.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { printItem, printList } from '../output/output.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { writeLine } from '../output/write-line.ts';
-import { call, callFor, type Connection } from '../service/client.ts';
-import { statesOf } from '../service/key-states.ts';
-import { currentKey, findLineage, keyPath, withRotationHints } from '../service/lineages.ts';
+import { defineCommand, type CommonFlags, type Run } from '../../cli/flags/command.ts';
+import { choice, dashed, text, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
+import { checkColumns } from '../../cli/flags/flags.ts';
+import { readReferences } from '../../cli/flags/references.ts';
+import { columnsOf } from '../../cli/flags/resource-command.ts';
+import {
+  hideSecret,
+  readSecret,
+  revealOptions,
+  secretOptions,
+} from '../../cli/flags/secret-flags.ts';
+import { readDuration, readPastTime } from '../../cli/flags/time.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { printItem, printList } from '../../cli/output/output.ts';
+import type { Terminal } from '../../cli/output/terminal.ts';
+import { writeLine } from '../../cli/output/write-line.ts';
+import { call, callFor, type Connection } from '../../cli/service/client.ts';
+import { statesOf } from './key-states.ts';
+import { currentKey, findLineage, keyPath, withRotationHints } from './lineages.ts';
 import {
   assertMayReveal,
   listItems,
   withoutSecrets,
   type Item,
-} from '../service/resource-requests.ts';
+} from '../../cli/service/resource-requests.ts';
 import {
   INTERVAL_MS,
   MAX_WAIT_MS,
   waitUntilDelivered,
 } from '../../delivery/commands/deliveries.ts';
-import { assertUsableName } from './key-verbs.ts';
-import { printNextSteps } from './resource-verb.ts';
+import { assertUsableName } from '../../cli/commands/key-verbs.ts';
+import { printNextSteps } from '../../cli/commands/resource-verb.ts';
 
 const STRONG = 'hmac-sha256';
 

@@ -1,18 +1,18 @@
-import { ServiceError, invalidObject } from '../../core/errors.ts';
+import { ServiceError, invalidObject } from '../core/errors.ts';
 import {
   change,
   type ChangeContext,
   type Changes,
   type Dependencies,
-} from '../../resources/operations/change.ts';
-import { existing } from '../../resources/operations/visibility.ts';
-import { grantsIn } from '../../resources/grants.ts';
-import { ABORT_RIGHT, CONFIRM_RIGHT, RESTORE_RIGHT, RETIRE_RIGHT } from '../../resources/limits.ts';
-import { lifecycle, lineage, retiredKey, type Lifecycle } from '../../resources/lineage.ts';
-import { SCOPES, tsigkey, type Tsigkey } from '../../resources/tsigkey.ts';
-import { grantsInScope } from '../../resources/grant-rules.ts';
-import { NO_ROTATION } from '../../resources/lineage-rules.ts';
-import { isOrphaned } from '../../resources/tsigkey-rules.ts';
+} from '../resources/operations/change.ts';
+import { existing } from '../resources/operations/visibility.ts';
+import { grantsIn } from '../resources/grants.ts';
+import { ABORT_RIGHT, CONFIRM_RIGHT, RESTORE_RIGHT, RETIRE_RIGHT } from '../resources/limits.ts';
+import { lifecycle, lineage, retiredKey, type Lifecycle } from '../resources/lineage.ts';
+import { SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { grantsInScope } from '../resources/grant-rules.ts';
+import { NO_ROTATION } from '../resources/lineage-rules.ts';
+import { isOrphaned } from '../resources/tsigkey-rules.ts';
 import { changeRow, readRotation, retireNow, settle } from './advance.ts';
 import { factsOf, type Rotation } from './facts.ts';
 import { asKey } from './shown.ts';

@@ -1,22 +1,22 @@
-import { ServiceError, invalidObject } from '../../core/errors.ts';
-import type { Caller } from '../../core/caller.ts';
-import { keyed } from '../../core/query.ts';
-import { newMembers } from '../../core/resource.ts';
-import { readCreation } from '../../resources/operations/body.ts';
+import { ServiceError, invalidObject } from '../core/errors.ts';
+import type { Caller } from '../core/caller.ts';
+import { keyed } from '../core/query.ts';
+import { newMembers } from '../core/resource.ts';
+import { readCreation } from '../resources/operations/body.ts';
 import {
   change,
   type ChangeContext,
   type Changes,
   type Dependencies,
-} from '../../resources/operations/change.ts';
-import { existing, isVisible } from '../../resources/operations/visibility.ts';
-import { grantList } from '../../resources/grants.ts';
-import { ROTATE_RIGHT } from '../../resources/limits.ts';
-import { lifecycle, lineage, type Lifecycle, type RETIREMENTS } from '../../resources/lineage.ts';
-import { generateSecret, tsigkey, type Tsigkey } from '../../resources/tsigkey.ts';
-import { grantsOfKey } from '../../resources/grant-rules.ts';
-import { NO_ROTATION } from '../../resources/lineage-rules.ts';
-import { comparisonForm } from '../../core/text/dns-name.ts';
+} from '../resources/operations/change.ts';
+import { existing, isVisible } from '../resources/operations/visibility.ts';
+import { grantList } from '../resources/grants.ts';
+import { ROTATE_RIGHT } from '../resources/limits.ts';
+import { lifecycle, lineage, type Lifecycle, type RETIREMENTS } from '../resources/lineage.ts';
+import { generateSecret, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { grantsOfKey } from '../resources/grant-rules.ts';
+import { NO_ROTATION } from '../resources/lineage-rules.ts';
+import { comparisonForm } from '../core/text/dns-name.ts';
 import { eventOf, settle } from './advance.ts';
 import { WINDOW_MS } from './facts.ts';
 

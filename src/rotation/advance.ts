@@ -4,24 +4,24 @@ import {
   type ChangeContext,
   type Changes,
   type Dependencies,
-} from '../../resources/operations/change.ts';
-import { SERVICE } from '../../audit/entry.ts';
-import { isUnreadable } from '../../core/unreadable.ts';
-import { grantList } from '../../resources/grants.ts';
+} from '../resources/operations/change.ts';
+import { SERVICE } from '../audit/entry.ts';
+import { isUnreadable } from '../core/unreadable.ts';
+import { grantList } from '../resources/grants.ts';
 import {
   lifecycle,
   lineage,
   retiredKey,
   type Lifecycle,
   type RetiredKey,
-} from '../../resources/lineage.ts';
-import { tsigkey, type Tsigkey } from '../../resources/tsigkey.ts';
-import { grantsOfKey } from '../../resources/grant-rules.ts';
-import { leave, relink } from '../../resources/lineage-rules.ts';
-import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
-import { daysUntil, expiryOf, firstWarning, nextWarning } from '../../resources/expiry.ts';
+} from '../resources/lineage.ts';
+import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { grantsOfKey } from '../resources/grant-rules.ts';
+import { leave, relink } from '../resources/lineage-rules.ts';
+import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
+import { daysUntil, expiryOf, firstWarning, nextWarning } from '../resources/expiry.ts';
 import { factsOf, minuteOf, type Rotation } from './facts.ts';
-import { RETIRE_RIGHT } from '../../resources/limits.ts';
+import { RETIRE_RIGHT } from '../resources/limits.ts';
 import { nextStep, PROCEEDING } from './step.ts';
 
 /** A use of a retired key that the logs of name servers show. */

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  nextStep,
-  type RotatingKey,
-  type RotationFacts,
-} from '../../../src/domain/rotation/step.ts';
+import { nextStep, type RotatingKey, type RotationFacts } from '../../src/rotation/step.ts';
 
 const NOW = '2030-01-31T12:00:00.000000';
 const LATER = '2030-02-07T12:00:00.000000';

@@ -1,10 +1,10 @@
-import { KEY_STATES } from '../../domain/actions/key-states.ts';
+import { KEY_STATES } from '../state-actions.ts';
 import type { ValueOf } from '../../core/field.ts';
 import { MAX_LIMIT } from '../../core/settings.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';
-import { callFor, type Connection } from './client.ts';
-import type { Item } from './resource-requests.ts';
+import { callFor, type Connection } from '../../cli/service/client.ts';
+import type { Item } from '../../cli/service/resource-requests.ts';
 
 type KeyState = ValueOf<typeof KEY_STATES>['states'][number];
 

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import type { Consumer } from '../../resources/lineage.ts';
-import type { Description } from '../../domain/rotation/describe.ts';
-import { parsed, text, toggle } from './flag.ts';
-import { readExpiry } from './time.ts';
+import type { Description } from '../describe.ts';
+import { parsed, text, toggle } from '../../cli/flags/flag.ts';
+import { readExpiry } from '../../cli/flags/time.ts';
 
 /** The values of the flags about the use of a key. False takes a value away. */
 interface DescriptionValues extends Readonly<Record<string, unknown>> {
