@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { addressOf, matrixOf, type ServerConfiguration } from '../../src/access/access.ts';
 import { readKnotAccess } from '../../src/brands/knot/access.ts';
 import { readNsdAccess } from '../../src/brands/nsd/access.ts';
-import { readPowerdns } from '../../src/cli/imports/powerdns.ts';
+import { readPowerdns } from '../../src/keys/commands/powerdns.ts';
 import { RIGHTS } from '../../src/brands/brand.ts';
 import { DRIVERS } from '../../src/brands/drivers.ts';
 import { isPermitted } from '../harness/access.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { comparisonForm } from '../../src/core/text/dns-name.ts';
-import { exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
+import { exportKey, exportKeys } from '../../src/keys/export/export-formats.ts';
 import { canonicalKey, type Key } from '../../src/formats/key.ts';
 import { detectFormat } from '../../src/formats/detect.ts';
 import { IMPORT_FORMATS } from '../../src/formats/readers.ts';

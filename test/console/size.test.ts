@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { FORMATS } from '../../src/console/keys/formats.ts';
-import { EXPORT_FORMATS } from '../../src/domain/export-formats/formats.ts';
+import { EXPORT_FORMATS } from '../../src/keys/export/export-formats.ts';
 import { IMPORT_FORMATS } from '../../src/formats/readers.ts';
 
 const FOLDER = join(import.meta.dirname, '../../dist/console');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { detectFileFormat } from '../../src/cli/imports/key-file.ts';
+import { detectFileFormat } from '../../src/keys/commands/key-file.ts';
 import { CLIENT_FORMATS } from '../../src/formats/read-client-output.ts';
 import { KeyFileError, type Entry } from '../../src/formats/reader.ts';
 import { randomCases, sized } from '../harness/sizes.ts';

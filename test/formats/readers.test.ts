@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exportKey } from '../../src/domain/export-formats/formats.ts';
+import { exportKey } from '../../src/keys/export/export-formats.ts';
 import { canonicalKey } from '../../src/formats/key.ts';
 import { KeyFileError, type Entry } from '../../src/formats/reader.ts';
 import { detectFormat } from '../../src/formats/detect.ts';

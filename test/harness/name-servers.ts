@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkRequest } from '../../src/dns/key-check.ts';
-import { exportKey } from '../../src/domain/export-formats/formats.ts';
+import { exportKey } from '../../src/keys/export/export-formats.ts';
 import type { Key } from '../../src/formats/key.ts';
 import { queryOverUdp } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';

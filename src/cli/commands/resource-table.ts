@@ -7,10 +7,10 @@ import { zone } from '../../resources/zone.ts';
 import { columnsOf, type ResourceCommand } from '../flags/resource-command.ts';
 import { TOKEN_FLAGS } from '../flags/token-flags.ts';
 import { withLimits } from '../service/token-limits.ts';
-import { SERVER_DELETION, ZONE_DELETION } from './deletion-reasons.ts';
+import { SERVER_DELETION, ZONE_DELETION } from '../../keys/commands/deletion-reasons.ts';
 import { reportRemoving } from '../../delivery/commands/deliveries.ts';
-import { reportOpeningKeys } from './key-grants.ts';
-import { DEFAULT_ALGORITHM, KEY_VERBS } from './key-verbs.ts';
+import { reportOpeningKeys } from '../../keys/commands/grants.ts';
+import { DEFAULT_ALGORITHM, KEY_VERBS } from '../../keys/commands/verbs.ts';
 
 export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {

@@ -15,10 +15,10 @@ import { NetError } from '../../net/faults.ts';
 import { findOpenRights, probeKey } from '../../net/probe.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { callFor, type Connection } from '../service/client.ts';
-import { keyOf } from '../service/key-requests.ts';
+import { keyOf } from '../../keys/commands/key-requests.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
-import { planAccess, type AccessPlan } from './access-import.ts';
-import type { KeySource } from './key-file.ts';
+import { planAccess, type AccessPlan } from '../../keys/commands/access-import.ts';
+import type { KeySource } from '../../keys/commands/key-file.ts';
 
 export interface AdoptedServer {
   readonly pool_id: string;

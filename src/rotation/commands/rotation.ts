@@ -37,7 +37,7 @@ import {
   MAX_WAIT_MS,
   waitUntilDelivered,
 } from '../../delivery/commands/deliveries.ts';
-import { assertUsableName } from '../../cli/commands/key-verbs.ts';
+import { assertUsableName } from '../../keys/commands/verbs.ts';
 import { printNextSteps } from '../../cli/commands/resource-verb.ts';
 
 const STRONG = 'hmac-sha256';

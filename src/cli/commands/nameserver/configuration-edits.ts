@@ -5,7 +5,7 @@ import { IMPORT_FORMATS } from '../../../formats/readers.ts';
 import { firstOf } from '../../../core/text/first-of.ts';
 import { faultOf } from '../../../net/faults.ts';
 import type { Observed } from '../../imports/adoption.ts';
-import { explaining } from '../../imports/key-file.ts';
+import { explaining } from '../../../keys/commands/key-file.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { unifiedDiff, withoutSecrets } from '../../output/diff.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';

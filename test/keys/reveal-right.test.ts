@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { runInside } from './session.ts';
+import { runInside } from '../cli/session.ts';
 import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;

@@ -1,17 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { ServiceError } from '../../../src/core/errors.ts';
-import {
-  EXPORT_FORMATS,
-  exportKey,
-  exportKeys,
-} from '../../../src/domain/export-formats/formats.ts';
-import { isSameKey, readAlgorithm, type Key } from '../../../src/formats/key.ts';
-import { detectFormat } from '../../../src/formats/detect.ts';
-import { IMPORT_FORMATS } from '../../../src/formats/readers.ts';
-import { holdsSeveral } from '../../../src/formats/writer.ts';
-import { INJECTIONS, keysWith } from '../../harness/keys.ts';
+import { ServiceError } from '../../src/core/errors.ts';
+import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/keys/export/export-formats.ts';
+import { isSameKey, readAlgorithm, type Key } from '../../src/formats/key.ts';
+import { detectFormat } from '../../src/formats/detect.ts';
+import { IMPORT_FORMATS } from '../../src/formats/readers.ts';
+import { holdsSeveral } from '../../src/formats/writer.ts';
+import { INJECTIONS, keysWith } from '../harness/keys.ts';
 
 const KEY: Key = {
   name: 'Transfer.Example.',

@@ -10,12 +10,12 @@ import type { PrintedConfiguration, ServerConfiguration } from '../../access/acc
 import { detectFormat } from '../../formats/detect.ts';
 import { CLIENT_FORMATS, detectClientFormat } from '../../formats/read-client-output.ts';
 import { IMPORT_FORMATS } from '../../formats/readers.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { plainText } from '../output/plain-text.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { readText } from '../service/input.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { plainText } from '../../cli/output/plain-text.ts';
+import type { Terminal } from '../../cli/output/terminal.ts';
+import { readText } from '../../cli/service/input.ts';
 import { createIncludeReader, type UnreadFile } from './include-files.ts';
-import type { FoundKey } from './key-import.ts';
+import type { FoundKey } from './import-keys.ts';
 import { readPowerdns } from './powerdns.ts';
 
 /** The keys of a file or server, and who may do what there, if it says that. */

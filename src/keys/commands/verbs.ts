@@ -9,13 +9,13 @@ import { firstOf } from '../../core/text/first-of.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
 import { DAY_MS, millisecondsOf } from '../../core/text/timestamps.ts';
 import { DESCRIPTION_FLAGS, readDescription } from '../../rotation/commands/description-flags.ts';
-import { text } from '../flags/flag.ts';
-import type { ResourceCommand } from '../flags/resource-command.ts';
-import { readPastTime, readTime } from '../flags/time.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { writeLine } from '../output/write-line.ts';
-import { callFor, ifReadable, type Connection } from '../service/client.ts';
+import { text } from '../../cli/flags/flag.ts';
+import type { ResourceCommand } from '../../cli/flags/resource-command.ts';
+import { readPastTime, readTime } from '../../cli/flags/time.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import type { Terminal } from '../../cli/output/terminal.ts';
+import { writeLine } from '../../cli/output/write-line.ts';
+import { callFor, ifReadable, type Connection } from '../../cli/service/client.ts';
 import {
   describedAs,
   STATE_COLUMNS,
@@ -23,8 +23,8 @@ import {
   withStates,
 } from '../../rotation/commands/key-states.ts';
 import { factsOf } from '../../rotation/commands/lineages.ts';
-import { findPath, withoutSecrets, type Item } from '../service/resource-requests.ts';
-import { reportGrants } from './key-grants.ts';
+import { findPath, withoutSecrets, type Item } from '../../cli/service/resource-requests.ts';
+import { reportGrants } from './grants.ts';
 
 export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
 

@@ -1,31 +1,21 @@
-import { saysUses, type Finding } from '../../../access/access.ts';
-import type { RightChange } from '../../../access/changes.ts';
-import { zonesText } from '../../../access/warnings.ts';
-import { isOwnKey } from '../../../formats/own-keys.ts';
-import { comparisonForm } from '../../../core/text/dns-name.ts';
-import { nameServer } from '../../../resources/name-server.ts';
-import { tsigkey } from '../../../resources/tsigkey.ts';
-import { call, type Connection } from '../../service/client.ts';
-import { findPath, listItems, withHints } from '../../service/resource-requests.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
-import { defineCommand } from '../../flags/command.ts';
-import { choice, configFile, text, texts, toggle, type ValuesOf } from '../../flags/flag.ts';
-import { readReferences, referenceOptions } from '../../flags/references.ts';
-import { conclude, createReport, type Report } from '../../output/import-report.ts';
-import { printList } from '../../output/output.ts';
-import { formatJson } from '../../output/plain-text.ts';
-import {
-  accessFindings,
-  planAccess,
-  reportKept,
-  type AccessPlan,
-} from '../../imports/access-import.ts';
-import {
-  FILE_FORMATS,
-  readKeyFile,
-  readRunningServer,
-  type KeySource,
-} from '../../imports/key-file.ts';
+import { saysUses, type Finding } from '../../access/access.ts';
+import type { RightChange } from '../../access/changes.ts';
+import { zonesText } from '../../access/warnings.ts';
+import { isOwnKey } from '../../formats/own-keys.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { nameServer } from '../../resources/name-server.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { call, type Connection } from '../../cli/service/client.ts';
+import { findPath, listItems, withHints } from '../../cli/service/resource-requests.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { defineCommand } from '../../cli/flags/command.ts';
+import { choice, configFile, text, texts, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
+import { readReferences, referenceOptions } from '../../cli/flags/references.ts';
+import { conclude, createReport, type Report } from '../../cli/output/import-report.ts';
+import { printList } from '../../cli/output/output.ts';
+import { formatJson } from '../../cli/output/plain-text.ts';
+import { accessFindings, planAccess, reportKept, type AccessPlan } from './access-import.ts';
+import { FILE_FORMATS, readKeyFile, readRunningServer, type KeySource } from './key-file.ts';
 import {
   describeReach,
   importFindings,
@@ -34,9 +24,9 @@ import {
   withScope,
   zonesOf,
   type Step,
-} from '../../imports/key-import.ts';
-import { readPowerdns } from '../../imports/powerdns.ts';
-import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
+} from './import-keys.ts';
+import { readPowerdns } from './powerdns.ts';
+import { catchInterrupt, type Terminal } from '../../cli/output/terminal.ts';
 
 const FLAGS = {
   format: choice(

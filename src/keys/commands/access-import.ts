@@ -14,16 +14,16 @@ import { responseObject } from '../../core/object.ts';
 import { rightsInZone, type Grants } from '../../resources/grants.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import type { Report } from '../output/import-report.ts';
-import { call, callFor, type Connection } from '../service/client.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import type { Report } from '../../cli/output/import-report.ts';
+import { call, callFor, type Connection } from '../../cli/service/client.ts';
 import {
   poolZoneItems,
   zonesOf,
   type ImportedGrants,
   type KeyImport,
   type Step,
-} from './key-import.ts';
+} from './import-keys.ts';
 
 /** What the configuration of a name server means for the keys of an import. */
 export interface AccessPlan extends ImportedGrants {

@@ -3,11 +3,11 @@ import { nameServer } from '../../resources/name-server.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { zone } from '../../resources/zone.ts';
 import { firstOf } from '../../core/text/first-of.ts';
-import { nameFormOf } from '../flags/names.ts';
-import { call, ifReadable, type Connection } from '../service/client.ts';
-import { findPath, listItems, withoutSecrets } from '../service/resource-requests.ts';
+import { nameFormOf } from '../../cli/flags/names.ts';
+import { call, ifReadable, type Connection } from '../../cli/service/client.ts';
+import { findPath, listItems, withoutSecrets } from '../../cli/service/resource-requests.ts';
 import { removingFrom } from '../../delivery/commands/deliveries.ts';
-import { openingKeys } from './key-grants.ts';
+import { openingKeys } from './grants.ts';
 
 const SHOWN = 10;
 

@@ -5,8 +5,8 @@ import { endOfTurn } from '../harness/client.ts';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
 import { createZone, primary } from '../harness/zones.ts';
-import { runInside } from './session.ts';
-import { words } from './run.ts';
+import { runInside } from '../cli/session.ts';
+import { words } from '../cli/run.ts';
 
 const folder = temporaryFolder();
 const SECRETS = [

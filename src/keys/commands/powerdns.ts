@@ -3,9 +3,9 @@ import { optional, responseObject } from '../../core/object.ts';
 import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../brands/powerdns/access.ts';
 import { entryOf } from '../../formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { reach } from '../service/send-request.ts';
-import { definedKeys, type FoundKey } from './key-import.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { reach } from '../../cli/service/send-request.ts';
+import { definedKeys, type FoundKey } from './import-keys.ts';
 
 const HINT =
   'Check that the API is enabled (api=yes, webserver=yes) and permits this address (webserver-allow-from).';

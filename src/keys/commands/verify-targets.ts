@@ -1,13 +1,13 @@
-import { parseDnsAddress } from '../../../core/text/dns-address.ts';
-import { KEY_GRANTS } from '../../../resources/grants.ts';
-import { nameServer } from '../../../resources/name-server.ts';
-import { pool as poolType } from '../../../resources/pool.ts';
-import { zone as zoneType } from '../../../resources/zone.ts';
-import type { Server } from '../../flags/name-servers.ts';
-import { call, callFor, orIfRefused, type Connection } from '../../service/client.ts';
-import { mapConcurrently } from '../../../core/scheduling/concurrency.ts';
-import type { ServiceKey } from '../../service/key-requests.ts';
-import { listItems, readEverywhere, type Item } from '../../service/resource-requests.ts';
+import { parseDnsAddress } from '../../core/text/dns-address.ts';
+import { KEY_GRANTS } from '../../resources/grants.ts';
+import { nameServer } from '../../resources/name-server.ts';
+import { pool as poolType } from '../../resources/pool.ts';
+import { zone as zoneType } from '../../resources/zone.ts';
+import type { Server } from '../../cli/flags/name-servers.ts';
+import { call, callFor, orIfRefused, type Connection } from '../../cli/service/client.ts';
+import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
+import type { ServiceKey } from './key-requests.ts';
+import { listItems, readEverywhere, type Item } from '../../cli/service/resource-requests.ts';
 
 const CONCURRENCY = 8;
 

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { exportKey } from '../../src/domain/export-formats/formats.ts';
+import { exportKey } from '../../src/keys/export/export-formats.ts';
 import type { Key } from '../../src/formats/key.ts';
 import { NAME_SERVERS } from '../harness/name-servers.ts';
 import { create, itemsOf, POOL_ID, SECRET, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
-import { runInside } from './session.ts';
-import { words } from './run.ts';
+import { runInside } from '../cli/session.ts';
+import { words } from '../cli/run.ts';
 
 const folder = temporaryFolder();
 

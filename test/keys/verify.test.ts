@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Check, Verdict } from '../../src/dns/key-check.ts';
 import { decodeMessage, encodeMessage, FLAGS } from '../../src/dns/message.ts';
 import { signMessage } from '../../src/dns/tsig.ts';
-import { exportKey } from '../../src/domain/export-formats/formats.ts';
+import { exportKey } from '../../src/keys/export/export-formats.ts';
 import type { Key } from '../../src/formats/key.ts';
 import { diagnoseKey, probeKey, type Learned, type ProbeTarget } from '../../src/net/probe.ts';
 import { freePort } from '../harness/connections.ts';

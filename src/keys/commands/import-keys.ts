@@ -17,12 +17,12 @@ import {
 } from '../../resources/grants.ts';
 import { keyWarnings } from '../../resources/tsigkey.ts';
 import { zone } from '../../resources/zone.ts';
-import { call, callFor, type Connection } from '../service/client.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import type { Kind, Outcome, Report } from '../output/import-report.ts';
-import { plainCell } from '../output/output.ts';
-import { keyOf } from '../service/key-requests.ts';
-import { listItems, readEverywhere, type Item } from '../service/resource-requests.ts';
+import { call, callFor, type Connection } from '../../cli/service/client.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import type { Kind, Outcome, Report } from '../../cli/output/import-report.ts';
+import { plainCell } from '../../cli/output/output.ts';
+import { keyOf } from './key-requests.ts';
+import { listItems, readEverywhere, type Item } from '../../cli/service/resource-requests.ts';
 
 /** The size of a request that every Designate and Tsigil service accepts. */
 const ACCEPTED_BYTES = 90_000;

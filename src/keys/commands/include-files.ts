@@ -9,8 +9,8 @@ import type {
 import { expandBraces, isPattern } from '../../core/text/name-patterns.ts';
 import { faultOf } from '../../net/faults.ts';
 import { matchingPaths } from '../../net/glob.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { readTextFile } from '../service/input.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { readTextFile } from '../../cli/service/input.ts';
 
 /** Without it, a chain of files that each include the next one twice takes exponential time. */
 const MAX_FILES = 1000;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { EXPORT_FORMATS, exportKey } from '../../src/domain/export-formats/formats.ts';
+import { EXPORT_FORMATS, exportKey } from '../../src/keys/export/export-formats.ts';
 import { create, expectError, SECRET, TSIGKEYS, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 

@@ -1,8 +1,8 @@
 import { canonicalKey, type Key } from '../../formats/key.ts';
 import { pool } from '../../resources/pool.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { call, type Connection } from './client.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { call, type Connection } from '../../cli/service/client.ts';
 import { currentKey, findLineage, keyPath } from '../../rotation/commands/lineages.ts';
 import {
   assertSecrets,
@@ -11,7 +11,7 @@ import {
   listItems,
   withHints,
   type Item,
-} from './resource-requests.ts';
+} from '../../cli/service/resource-requests.ts';
 
 export interface ServiceKey extends Key {
   readonly id: string;

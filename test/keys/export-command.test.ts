@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
+import { exportKey, exportKeys } from '../../src/keys/export/export-formats.ts';
 import { SECRET, TSIGKEYS, UNKNOWN_ID, create, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
-import { runInside } from './session.ts';
-import { words } from './run.ts';
+import { runInside } from '../cli/session.ts';
+import { words } from '../cli/run.ts';
 
 let service: TestService;
 let key: Resource;

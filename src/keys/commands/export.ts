@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServiceError } from '../../../core/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import {
   EXPORT_FORMATS,
   exportKey,
@@ -10,19 +10,19 @@ import {
   readPrimary,
   SIDES,
   type KeyFile,
-} from '../../../domain/export-formats/formats.ts';
-import { canonicalKey, type Key } from '../../../formats/key.ts';
-import { holdsSeveral, type Primary } from '../../../formats/writer.ts';
-import { weaknessOf } from '../../../dns/algorithms.ts';
-import { createFolder } from '../../../net/files.ts';
-import { faultOf } from '../../../net/faults.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
-import { plainCell } from '../../output/output.ts';
-import { fileExists, saveFile } from '../../output/save-file.ts';
-import { defineCommand } from '../../flags/command.ts';
-import { choice, required, text, toggle, type ValuesOf } from '../../flags/flag.ts';
-import { assertOneSelection, selectKeys } from '../../service/key-requests.ts';
-import type { Terminal } from '../../output/terminal.ts';
+} from '../export/export-formats.ts';
+import { canonicalKey, type Key } from '../../formats/key.ts';
+import { holdsSeveral, type Primary } from '../../formats/writer.ts';
+import { weaknessOf } from '../../dns/algorithms.ts';
+import { createFolder } from '../../net/files.ts';
+import { faultOf } from '../../net/faults.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { plainCell } from '../../cli/output/output.ts';
+import { fileExists, saveFile } from '../../cli/output/save-file.ts';
+import { defineCommand } from '../../cli/flags/command.ts';
+import { choice, required, text, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
+import { assertOneSelection, selectKeys } from './key-requests.ts';
+import type { Terminal } from '../../cli/output/terminal.ts';
 
 const FLAGS = {
   format: required(

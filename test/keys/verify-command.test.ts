@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { create, SECRET, TSIGKEYS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { runInside } from './session.ts';
+import { runInside } from '../cli/session.ts';
 
 const HEADER = 'name\tserver\tcheck\tverdict\treason\n';
 

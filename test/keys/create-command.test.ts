@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { KEY_MEMBERS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { runInside } from './session.ts';
+import { runInside } from '../cli/session.ts';
 import { clientFor } from '../harness/zones.ts';
-import { words } from './run.ts';
+import { words } from '../cli/run.ts';
 
 let service: TestService;
 let poolId: string;

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { serve } from '../harness/connections.ts';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { runInside } from './session.ts';
+import { runInside } from '../cli/session.ts';
 
 let service: TestService;
 let pool: string;
