@@ -1,20 +1,20 @@
-import type { ServerConfiguration } from '../../../access/access.ts';
-import { REWRITERS } from '../../../brands/rewriters.ts';
-import { policyZonesText, zonesWithoutList } from '../../../access/unnamed.ts';
-import { zonesText } from '../../../access/warnings.ts';
-import { listName, RIGHTS } from '../../../brands/brand.ts';
-import { comparisonForm } from '../../../core/text/dns-name.ts';
-import { firstOf } from '../../../core/text/first-of.ts';
-import { shellWord } from '../../../core/text/shell-word.ts';
-import { defineCommand } from '../../flags/command.ts';
-import { toggle } from '../../flags/flag.ts';
-import { observe, planAdoption, type Adoption, type Observed } from '../../imports/adoption.ts';
-import type { KeySource } from '../../../keys/commands/key-file.ts';
-import { poolZones } from '../../../keys/commands/import-keys.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
-import type { Terminal } from '../../output/terminal.ts';
-import type { Connection } from '../../service/client.ts';
-import type { EditableFiles } from '../../service/running-server.ts';
+import type { ServerConfiguration } from '../../access/access.ts';
+import { REWRITERS } from '../../brands/rewriters.ts';
+import { policyZonesText, zonesWithoutList } from '../../access/unnamed.ts';
+import { zonesText } from '../../access/warnings.ts';
+import { listName, RIGHTS } from '../../brands/brand.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { firstOf } from '../../core/text/first-of.ts';
+import { shellWord } from '../../core/text/shell-word.ts';
+import { defineCommand } from '../../cli/flags/command.ts';
+import { toggle } from '../../cli/flags/flag.ts';
+import { observe, planAdoption, type Adoption, type Observed } from '../adoption.ts';
+import type { KeySource } from '../../keys/commands/key-file.ts';
+import { poolZones } from '../../keys/commands/import-keys.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import type { Terminal } from '../../cli/output/terminal.ts';
+import type { Connection } from '../../cli/service/client.ts';
+import type { EditableFiles } from '../../cli/service/running-server.ts';
 import {
   parsed,
   parsing,

@@ -1,13 +1,13 @@
-import { matrixOf } from '../../../access/access.ts';
-import { canonicalKey } from '../../../formats/key.ts';
-import { tsigkey } from '../../../resources/tsigkey.ts';
-import { comparisonForm } from '../../../core/text/dns-name.ts';
-import { defineCommand } from '../../flags/command.ts';
-import { observe } from '../../imports/adoption.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
-import { call, type Connection } from '../../service/client.ts';
-import { listItems, withoutSecrets } from '../../service/resource-requests.ts';
-import type { EditableFiles } from '../../service/running-server.ts';
+import { matrixOf } from '../../access/access.ts';
+import { canonicalKey } from '../../formats/key.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { defineCommand } from '../../cli/flags/command.ts';
+import { observe } from '../adoption.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { call, type Connection } from '../../cli/service/client.ts';
+import { listItems, withoutSecrets } from '../../cli/service/resource-requests.ts';
+import type { EditableFiles } from '../../cli/service/running-server.ts';
 import {
   parsed,
   parsing,

@@ -1,15 +1,15 @@
-import { ACCESS_READERS } from '../../../brands/access-readers.ts';
-import { differencesAfter, editedSource, type Edit, type Source } from '../../../brands/rewrite.ts';
-import { placeOf, type IncludedFile } from '../../../formats/reader.ts';
-import { IMPORT_FORMATS } from '../../../formats/readers.ts';
-import { firstOf } from '../../../core/text/first-of.ts';
-import { faultOf } from '../../../net/faults.ts';
-import type { Observed } from '../../imports/adoption.ts';
-import { explaining } from '../../../keys/commands/key-file.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
-import { unifiedDiff, withoutSecrets } from '../../output/diff.ts';
-import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
-import type { EditableFiles } from '../../service/running-server.ts';
+import { ACCESS_READERS } from '../../brands/access-readers.ts';
+import { differencesAfter, editedSource, type Edit, type Source } from '../../brands/rewrite.ts';
+import { placeOf, type IncludedFile } from '../../formats/reader.ts';
+import { IMPORT_FORMATS } from '../../formats/readers.ts';
+import { firstOf } from '../../core/text/first-of.ts';
+import { faultOf } from '../../net/faults.ts';
+import type { Observed } from '../adoption.ts';
+import { explaining } from '../../keys/commands/key-file.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { unifiedDiff, withoutSecrets } from '../../cli/output/diff.ts';
+import { catchInterrupt, type Terminal } from '../../cli/output/terminal.ts';
+import type { EditableFiles } from '../../cli/service/running-server.ts';
 import { assertNotStopped, print, SHOWN, type Run } from './server-run.ts';
 
 export interface Change {

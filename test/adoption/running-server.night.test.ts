@@ -15,7 +15,7 @@ import { POOL_ID, SECRET } from '../harness/samples.ts';
 import { zoneText } from '../harness/driven-server.ts';
 import { run as runProgram } from '../harness/tools.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { tsigil, words } from './run.ts';
+import { tsigil, words } from '../cli/run.ts';
 
 const folder = temporaryFolder();
 const KEY = 'hand-made.example';

@@ -1,20 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ValueOf } from '../../../core/field.ts';
-import { responseObject } from '../../../core/object.ts';
-import { nameServer } from '../../../resources/name-server.ts';
-import { comparisonForm } from '../../../core/text/dns-name.ts';
-import { firstOf } from '../../../core/text/first-of.ts';
-import type { Run as CommandRun } from '../../flags/command.ts';
-import { configFile, toggle, type ValuesOf } from '../../flags/flag.ts';
-import { observe, type Observed } from '../../imports/adoption.ts';
-import { readRunningServer, type KeySource } from '../../../keys/commands/key-file.ts';
-import { poolZones } from '../../../keys/commands/import-keys.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
-import { plainLines } from '../../output/plain-text.ts';
-import type { Terminal } from '../../output/terminal.ts';
-import { callFor, type Connection } from '../../service/client.ts';
-import { findPath, withHints } from '../../service/resource-requests.ts';
-import type { EditableFiles } from '../../service/running-server.ts';
+import type { ValueOf } from '../../core/field.ts';
+import { responseObject } from '../../core/object.ts';
+import { nameServer } from '../../resources/name-server.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { firstOf } from '../../core/text/first-of.ts';
+import type { Run as CommandRun } from '../../cli/flags/command.ts';
+import { configFile, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
+import { observe, type Observed } from '../adoption.ts';
+import { readRunningServer, type KeySource } from '../../keys/commands/key-file.ts';
+import { poolZones } from '../../keys/commands/import-keys.ts';
+import { CommandError, EXIT } from '../../cli/output/command-error.ts';
+import { plainLines } from '../../cli/output/plain-text.ts';
+import type { Terminal } from '../../cli/output/terminal.ts';
+import { callFor, type Connection } from '../../cli/service/client.ts';
+import { findPath, withHints } from '../../cli/service/resource-requests.ts';
+import type { EditableFiles } from '../../cli/service/running-server.ts';
 
 const { fields } = nameServer;
 const SERVER = responseObject({
