@@ -24,7 +24,7 @@ import { hasPostgres } from './test/harness/postgres.ts';
 const ON_BOTH_DATABASES = {
   gate: [
     'audit/requests',
-    'http/bulk',
+    'tlds/bulk',
     'http/entity-tags',
     'http/filters',
     'keys/grants',
@@ -61,8 +61,8 @@ const ON_BOTH_DATABASES = {
     'http/any-request',
     'audit/long-reads.night',
     'http/bodies',
-    'http/bulk-refusals',
-    'http/bulk-turns.night',
+    'tlds/bulk-refusals',
+    'tlds/bulk-turns.night',
     'http/collections',
     'http/console-sign-in.night',
     'http/console',

@@ -18,7 +18,7 @@ import { addResourceCommands } from './commands/resource-commands.ts';
 import { RESOURCE_COMMANDS } from './commands/resource-table.ts';
 import { login, logout, PROFILE, whoami } from '../tokens/commands/sign-in.ts';
 import { status } from './commands/status.ts';
-import { tldImport } from './commands/tld-import.ts';
+import { tldImport } from '../tlds/commands.ts';
 import { tokenRevoke } from '../tokens/commands/revoke.ts';
 import { keyExport } from '../keys/commands/export.ts';
 import { keyImport } from '../keys/commands/import.ts';

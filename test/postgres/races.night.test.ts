@@ -12,7 +12,7 @@ import {
   deleteResource,
   updateResource,
 } from '../../src/resources/operations/collection.ts';
-import { changeTlds } from '../../src/domain/actions/tld-bulk.ts';
+import { changeTlds } from '../../src/tlds/actions.ts';
 import { DEFAULT_POOL_ID, pool } from '../../src/resources/pool.ts';
 import { tld } from '../../src/resources/tld.ts';
 import { token } from '../../src/resources/token.ts';

@@ -1,5 +1,5 @@
-import type { BulkResponse } from '../../domain/actions/bulk-request.ts';
-import { refusedEntries, type ListEntry, type RefusedLine } from '../../domain/tld-lists/list.ts';
+import type { BulkResponse } from '../../tlds/bulk-request.ts';
+import { refusedEntries, type ListEntry, type RefusedLine } from '../../tlds/list.ts';
 import { get, RequestError } from '../requests.ts';
 
 export interface Outcome {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { detectFormat, readTldList, type ListFormat } from '../../domain/tld-lists/read-list.ts';
+import { detectFormat, readTldList, type ListFormat } from '../../tlds/read-list.ts';
 import { Changes, Entries, ImportForm, useComparison } from '../parts/import.tsx';
 import { Tick } from '../parts/inputs.tsx';
 import { Denied } from '../parts/notices.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { asciiForm } from '../../domain/tld-lists/list.ts';
+import { asciiForm } from '../../tlds/list.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/inputs.tsx';

@@ -6,7 +6,7 @@ import { ENCRYPTION_ACTIONS } from '../../secrets/actions.ts';
 import { GRANT_ACTIONS } from '../../keys/grant-actions.ts';
 import { keyExport } from '../../keys/export-action.ts';
 import { keyReveal } from '../../keys/reveal-action.ts';
-import { tldBulk } from './tld-bulk.ts';
+import { tldBulk } from '../../tlds/actions.ts';
 import { OPENING_KEYS_ACTIONS } from '../../keys/opening-actions.ts';
 import { keyStatesAction } from '../../rotation/state-actions.ts';
 import { keyUsesAction } from '../../uses/actions.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { MAX_ENTRIES, MAX_LIST_BYTES } from '../../src/domain/actions/bulk-request.ts';
+import { MAX_ENTRIES, MAX_LIST_BYTES } from '../../src/tlds/bulk-request.ts';
 import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { allEntries, expectStatus, named, namesOf } from '../harness/tlds.ts';

@@ -1,4 +1,4 @@
-import { toAsciiName } from '../../core/text/dns-name.ts';
+import { toAsciiName } from '../core/text/dns-name.ts';
 
 export interface ListEntry {
   readonly line: number;

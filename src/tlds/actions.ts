@@ -1,22 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidObject, ServiceError, type Problem } from '../../core/errors.ts';
-import { isObject } from '../../core/field.ts';
-import { allPages } from '../../core/pages.ts';
-import type { Reader } from '../../core/ports.ts';
-import { uniqueFormOf } from '../../core/query.ts';
-import { uniqueOf, type Change, type DraftFields } from '../../core/resource.ts';
-import type { Settings } from '../../core/settings.ts';
-import { readCreation } from '../../resources/operations/body.ts';
-import {
-  change,
-  type ChangeContext,
-  type Dependencies,
-} from '../../resources/operations/change.ts';
-import { requireRight } from '../../resources/policy.ts';
-import { tld, type Tld } from '../../resources/tld.ts';
-import { eachInSlices, nextIfOver, type Slicer } from '../../core/scheduling/slicer.ts';
-import { firstOf } from '../../core/text/first-of.ts';
-import { defineAction } from '../../resources/operations/action.ts';
+import { invalidObject, ServiceError, type Problem } from '../core/errors.ts';
+import { isObject } from '../core/field.ts';
+import { allPages } from '../core/pages.ts';
+import type { Reader } from '../core/ports.ts';
+import { uniqueFormOf } from '../core/query.ts';
+import { uniqueOf, type Change, type DraftFields } from '../core/resource.ts';
+import type { Settings } from '../core/settings.ts';
+import { readCreation } from '../resources/operations/body.ts';
+import { change, type ChangeContext, type Dependencies } from '../resources/operations/change.ts';
+import { requireRight } from '../resources/policy.ts';
+import { tld, type Tld } from '../resources/tld.ts';
+import { eachInSlices, nextIfOver, type Slicer } from '../core/scheduling/slicer.ts';
+import { firstOf } from '../core/text/first-of.ts';
+import { defineAction } from '../resources/operations/action.ts';
 import {
   BULK_BODY,
   BULK_RESPONSE,

@@ -1,5 +1,5 @@
-import { withoutFinalDot } from '../../core/text/dns-name.ts';
-import { looksLikeJson } from '../../core/text/json.ts';
+import { withoutFinalDot } from '../core/text/dns-name.ts';
+import { looksLikeJson } from '../core/text/json.ts';
 import { readCsv } from './designate-csv.ts';
 import { asciiForm, linesOf, withoutRepeats, type ListEntry, type TldList } from './list.ts';
 import { readJsonList } from './read-json.ts';

@@ -7,7 +7,7 @@ import {
   LIST_FORMATS,
   readTldList,
   type ListOptions,
-} from '../../src/domain/tld-lists/read-list.ts';
+} from '../../src/tlds/read-list.ts';
 import { PUBLIC_SUFFIX_LIST, hasPublicSuffixList } from '../harness/public-suffix-list.ts';
 
 const OPTIONS: ListOptions = { delimiter: ',', section: 'icann', wildcards: 'parent' };

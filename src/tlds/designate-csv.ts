@@ -1,4 +1,4 @@
-import { problemBelow, readRecords, UNCLOSED } from '../../core/text/csv.ts';
+import { problemBelow, readRecords, UNCLOSED } from '../core/text/csv.ts';
 import { columnsOf, entryIn } from './columns.ts';
 import { asciiForm, type ListEntry, type RefusedLine, type TldList } from './list.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import tlds from 'tlds';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { MAX_ENTRIES } from '../../src/domain/actions/bulk-request.ts';
+import { MAX_ENTRIES } from '../../src/tlds/bulk-request.ts';
 import { toAsciiName } from '../../src/core/text/dns-name.ts';
 import { recordShown } from '../harness/evidence.ts';
 import {

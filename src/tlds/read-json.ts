@@ -1,4 +1,4 @@
-import { memberOf, readJsonItems } from '../../core/text/json.ts';
+import { memberOf, readJsonItems } from '../core/text/json.ts';
 import { entryIn } from './columns.ts';
 import type { ListEntry, RefusedLine, TldList } from './list.ts';
 

@@ -1,5 +1,5 @@
-import { EXAMPLE_ID } from '../../core/error-entry.ts';
-import { boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../../core/field.ts';
+import { EXAMPLE_ID } from '../core/error-entry.ts';
+import { boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../core/field.ts';
 import {
   described,
   list,
@@ -8,9 +8,9 @@ import {
   responseObject,
   unparsedList,
   withDefault,
-} from '../../core/object.ts';
-import { tld } from '../../resources/tld.ts';
-import type { ActionBody, ActionResponse } from '../../resources/operations/action.ts';
+} from '../core/object.ts';
+import { tld } from '../resources/tld.ts';
+import type { ActionBody, ActionResponse } from '../resources/operations/action.ts';
 
 export const MAX_ENTRIES = 20_000;
 

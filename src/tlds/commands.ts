@@ -1,20 +1,15 @@
 import { InvalidArgumentError } from 'commander';
-import {
-  BULK_RESPONSE,
-  MAX_ENTRIES,
-  MAX_LIST_BYTES,
-  type BulkResponse,
-} from '../../domain/actions/bulk-request.ts';
-import { refusedEntries, type ListEntry, type TldList } from '../../domain/tld-lists/list.ts';
-import { SECTIONS, WILDCARD_CHOICES } from '../../domain/tld-lists/public-suffix.ts';
-import { detectFormat, LIST_FORMATS, readTldList } from '../../domain/tld-lists/read-list.ts';
-import { defineCommand } from '../flags/command.ts';
-import { choice, defaulting, parsed, toggle } from '../flags/flag.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { createReport, quote, type Report } from '../output/import-report.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { callFor, type Connection } from '../service/client.ts';
-import { readText } from '../service/input.ts';
+import { BULK_RESPONSE, MAX_ENTRIES, MAX_LIST_BYTES, type BulkResponse } from './bulk-request.ts';
+import { refusedEntries, type ListEntry, type TldList } from './list.ts';
+import { SECTIONS, WILDCARD_CHOICES } from './public-suffix.ts';
+import { detectFormat, LIST_FORMATS, readTldList } from './read-list.ts';
+import { defineCommand } from '../cli/flags/command.ts';
+import { choice, defaulting, parsed, toggle } from '../cli/flags/flag.ts';
+import { CommandError, EXIT } from '../cli/output/command-error.ts';
+import { createReport, quote, type Report } from '../cli/output/import-report.ts';
+import type { Terminal } from '../cli/output/terminal.ts';
+import { callFor, type Connection } from '../cli/service/client.ts';
+import { readText } from '../cli/service/input.ts';
 
 const COUNTED = ['added', 'unchanged', 'updated', 'removed', 'refused'] as const;
 

@@ -1,4 +1,4 @@
-import { withoutFormulaMark } from '../../core/text/csv.ts';
+import { withoutFormulaMark } from '../core/text/csv.ts';
 import { asciiForm, type ListEntry } from './list.ts';
 
 /** The columns of top-level domains in the output of `tsigil` and of the `openstack` client. */

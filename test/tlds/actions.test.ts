@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Dependencies } from '../../../src/resources/operations/change.ts';
+import type { Dependencies } from '../../src/resources/operations/change.ts';
 import {
   createResource,
   deleteResource,
   updateResource,
-} from '../../../src/resources/operations/collection.ts';
-import type { Store } from '../../../src/core/ports.ts';
-import type { Slicer } from '../../../src/core/scheduling/slicer.ts';
-import { tld } from '../../../src/resources/tld.ts';
-import { readActionBody } from '../../../src/resources/operations/action.ts';
-import { BULK_BODY } from '../../../src/domain/actions/bulk-request.ts';
-import { changeTlds } from '../../../src/domain/actions/tld-bulk.ts';
-import { CALLER, dependenciesOn, openStore } from '../../harness/dependencies.ts';
-import { temporaryFolder } from '../../harness/service.ts';
+} from '../../src/resources/operations/collection.ts';
+import type { Store } from '../../src/core/ports.ts';
+import type { Slicer } from '../../src/core/scheduling/slicer.ts';
+import { tld } from '../../src/resources/tld.ts';
+import { readActionBody } from '../../src/resources/operations/action.ts';
+import { BULK_BODY } from '../../src/tlds/bulk-request.ts';
+import { changeTlds } from '../../src/tlds/actions.ts';
+import { CALLER, dependenciesOn, openStore } from '../harness/dependencies.ts';
+import { temporaryFolder } from '../harness/service.ts';
 
 const CONTEXT = { caller: CALLER };
 
