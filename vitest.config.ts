@@ -82,7 +82,7 @@ const ON_BOTH_DATABASES = {
     'resources/warnings',
     'resources/zone-lists',
     'resources/zone-ownership',
-    'store/status-plans',
+    'status/plans',
   ],
 };
 const pathsOf = (names: readonly string[]) =>

@@ -17,7 +17,7 @@ import { release } from '../adoption/commands/release.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
 import { RESOURCE_COMMANDS } from './commands/resource-table.ts';
 import { login, logout, PROFILE, whoami } from '../tokens/commands/sign-in.ts';
-import { status } from './commands/status.ts';
+import { status } from '../status/commands.ts';
 import { tldImport } from '../tlds/commands.ts';
 import { tokenRevoke } from '../tokens/commands/revoke.ts';
 import { keyExport } from '../keys/commands/export.ts';

@@ -13,7 +13,7 @@ import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { zone } from '../resources/zone.ts';
 import type { ShownLifecycle } from '../rotation/shown.ts';
 
-export type { Status } from '../domain/actions/status.ts';
+export type { Status } from '../status/actions.ts';
 export type { AuditRecord } from '../core/audit-record.ts';
 export type { FieldDefinition, ResourceDefinition } from '../resources/describe-resource.ts';
 export type { NameServer, Tld };

@@ -7,7 +7,7 @@ import { newSlicer, readerOn } from '../sql/reader.ts';
 import { createOutbox } from '../delivery/store/outbox.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
-import { keysThat } from './keys-in-need.ts';
+import { keysThat } from '../status/store.ts';
 import { createLists } from '../sql/lists.ts';
 import { insertRecord } from '../audit/store/records.ts';
 import { loadDataKeys } from '../sql/data-keys.ts';

@@ -12,7 +12,7 @@ import { keyStatesAction } from '../../rotation/state-actions.ts';
 import { keyUsesAction } from '../../uses/actions.ts';
 import { ROTATION_ACTIONS } from '../../rotation/actions.ts';
 import { SESSION_ACTIONS } from '../../tokens/session-actions.ts';
-import { status } from './status.ts';
+import { status } from '../../status/actions.ts';
 import { whoami } from '../../tokens/actions.ts';
 import { zoneNameCheck } from '../../resources/zone-name-check.ts';
 import { nameServerSetup } from '../../delivery/setup-action.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import { status } from '../../src/domain/actions/status.ts';
+import { status } from '../../src/status/actions.ts';
 import { keyed } from '../../src/core/query.ts';
 import { nameServer } from '../../src/resources/name-server.ts';
 import { tsigkey } from '../../src/resources/tsigkey.ts';

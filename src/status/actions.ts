@@ -1,7 +1,7 @@
-import type { AuditTrail } from '../../audit/trail.ts';
-import { withStatus } from '../../delivery/status.ts';
-import { allPages } from '../../core/pages.ts';
-import type { Caller } from '../../core/caller.ts';
+import type { AuditTrail } from '../audit/trail.ts';
+import { withStatus } from '../delivery/status.ts';
+import { allPages } from '../core/pages.ts';
+import type { Caller } from '../core/caller.ts';
 import {
   anyText,
   array,
@@ -13,25 +13,25 @@ import {
   uuid,
   type Field,
   type ValueOf,
-} from '../../core/field.ts';
-import { described, list, responseObject } from '../../core/object.ts';
-import type { KeyNeed } from '../../core/ports.ts';
-import type { ResourceType } from '../../core/resource.ts';
-import { MAX_LIMIT } from '../../core/settings.ts';
-import { HIDDEN } from '../../resources/operations/live-status.ts';
-import { listConditions } from '../../resources/operations/visibility.ts';
-import { nameServer } from '../../resources/name-server.ts';
-import { ALL_PROJECTS, AUDIT_RIGHT, may, READ_ALL_PROJECTS } from '../../resources/policy.ts';
-import { lifecycle, WAITING_REASONS } from '../../resources/lineage.ts';
-import { tld } from '../../resources/tld.ts';
-import { token } from '../../resources/token.ts';
-import { tsigkey } from '../../resources/tsigkey.ts';
-import { zone } from '../../resources/zone.ts';
-import { countAdministrators } from '../../resources/token-rules.ts';
-import { DAY_MS, earlier, millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
-import { shellCommand } from '../../core/text/shell-word.ts';
-import { defineAction, type ActionRequest } from '../../resources/operations/action.ts';
-import { ENCRYPTION_RIGHTS } from '../../secrets/actions.ts';
+} from '../core/field.ts';
+import { described, list, responseObject } from '../core/object.ts';
+import type { KeyNeed } from '../core/ports.ts';
+import type { ResourceType } from '../core/resource.ts';
+import { MAX_LIMIT } from '../core/settings.ts';
+import { HIDDEN } from '../resources/operations/live-status.ts';
+import { listConditions } from '../resources/operations/visibility.ts';
+import { nameServer } from '../resources/name-server.ts';
+import { ALL_PROJECTS, AUDIT_RIGHT, may, READ_ALL_PROJECTS } from '../resources/policy.ts';
+import { lifecycle, WAITING_REASONS } from '../resources/lineage.ts';
+import { tld } from '../resources/tld.ts';
+import { token } from '../resources/token.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
+import { zone } from '../resources/zone.ts';
+import { countAdministrators } from '../resources/token-rules.ts';
+import { DAY_MS, earlier, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
+import { shellCommand } from '../core/text/shell-word.ts';
+import { defineAction, type ActionRequest } from '../resources/operations/action.ts';
+import { ENCRYPTION_RIGHTS } from '../secrets/actions.ts';
 
 /** A change that is pending for longer needs a person. */
 const PENDING_MS = 60_000;

@@ -11,8 +11,8 @@ import {
   testDatabase,
   type TestService,
 } from '../harness/service.ts';
-import { tsigil } from './run.ts';
-import { runInside } from './session.ts';
+import { tsigil } from '../cli/run.ts';
+import { runInside } from '../cli/session.ts';
 import { clientFor } from '../harness/zones.ts';
 import { serve } from '../harness/connections.ts';
 import { text } from 'node:stream/consumers';

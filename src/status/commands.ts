@@ -1,14 +1,14 @@
-import { STATUS_RESPONSE, type Status } from '../../domain/actions/status.ts';
-import { MAX_LIMIT } from '../../core/settings.ts';
-import { millisecondsOf } from '../../core/text/timestamps.ts';
-import { defineCommand } from '../flags/command.ts';
-import { configFile } from '../flags/flag.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
-import { plainCell, printItem, printList, type OutputFlags } from '../output/output.ts';
-import { wrap } from '../output/table.ts';
-import { bold, coloured, marked, textStyleOf, type Terminal } from '../output/terminal.ts';
-import { callFor } from '../service/client.ts';
-import { ageOf } from '../../rotation/commands/key-states.ts';
+import { STATUS_RESPONSE, type Status } from './actions.ts';
+import { MAX_LIMIT } from '../core/settings.ts';
+import { millisecondsOf } from '../core/text/timestamps.ts';
+import { defineCommand } from '../cli/flags/command.ts';
+import { configFile } from '../cli/flags/flag.ts';
+import { CommandError, EXIT } from '../cli/output/command-error.ts';
+import { plainCell, printItem, printList, type OutputFlags } from '../cli/output/output.ts';
+import { wrap } from '../cli/output/table.ts';
+import { bold, coloured, marked, textStyleOf, type Terminal } from '../cli/output/terminal.ts';
+import { callFor } from '../cli/service/client.ts';
+import { ageOf } from '../rotation/commands/key-states.ts';
 
 const COLUMNS = [
   'url',
