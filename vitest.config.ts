@@ -46,7 +46,7 @@ const ON_BOTH_DATABASES = {
     'delivery/agent-api',
     'delivery/agent-hold',
     'delivery/agent-lease.night',
-    'delivery/copy',
+    'backup/delivery-copy',
     'delivery/events',
     'delivery/failed-applies',
     'delivery/fair-passes',

@@ -13,7 +13,7 @@ const MODULES = [
   'core/query',
   'resources/tld',
   'resources/tsigkey',
-  'store/open-database',
+  'database/open-database',
   'secrets/store/create-keyring',
 ];
 
@@ -59,7 +59,7 @@ export function tldName(number) {
  */
 export async function fill(setting, count) {
   const [{ openDatabase }, { tld }, { keyed }] = await Promise.all([
-    source('store/open-database'),
+    source('database/open-database'),
     source('resources/tld'),
     source('core/query'),
   ]);

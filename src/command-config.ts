@@ -77,7 +77,7 @@ function isBlank(file: string): boolean {
 
 /** Changes nothing. Returns what works or what is wrong, a message for each check. */
 export async function checkConnections(config: Config): Promise<ConnectionCheck[]> {
-  const { checkDatabase } = await import('./store/check-database.ts');
+  const { checkDatabase } = await import('./database/check-database.ts');
   const checks = [outcomeOf(`'database'`, () => checkDatabase(config))];
   if (config.auth.method.includes('keystone')) {
     const { checkKeystone } = await import('./check-keystone.ts');

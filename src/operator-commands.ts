@@ -29,7 +29,7 @@ const EXIT_DELAY_MS = 500;
 export async function serve(configPath: string | undefined, again: boolean): Promise<void> {
   // Without a listener, SIGHUP would end the process before the service has read its configuration.
   process.on('SIGHUP', () => undefined);
-  await import('./store/open-database.ts');
+  await import('./database/open-database.ts');
   const { localProblems } = await import('./delivery/reconciler/registration.ts');
   await import('./http/server.ts');
   const { serve: serveUntilStopped } = await import('./serve.ts');
@@ -198,7 +198,7 @@ export async function restore(
   revive: boolean,
   ask: Ask,
 ): Promise<string> {
-  const { restoreDatabase } = await import('./store/restore-database.ts');
+  const { restoreDatabase } = await import('./backup/restore-database.ts');
   const { createClock } = await import('./clock.ts');
   return forOperator(() =>
     endedBySignal((signal) => {
@@ -260,7 +260,7 @@ export const maintainSecrets: LocalCommands['maintainSecrets'] = async (work, co
 export async function migrate(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);
   const [{ openDatabase }, { createClock }, { NEWEST_SCHEMA }] = await Promise.all([
-    import('./store/open-database.ts'),
+    import('./database/open-database.ts'),
     import('./clock.ts'),
     import('./sql/migrate.ts'),
   ]);
@@ -284,7 +284,7 @@ export async function copyDatabase(
   copy: Parameters<LocalCommands['copyDatabase']>[1],
 ): Promise<void> {
   assertTwoDatabases(copy.from, copy.to);
-  const { copyDatabase: run } = await import('./store/copy-database.ts');
+  const { copyDatabase: run } = await import('./backup/copy-database.ts');
   const { createClock } = await import('./clock.ts');
   const warn = (text: string) => void process.stderr.write(`${text}\n`);
   const clock = createClock();

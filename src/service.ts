@@ -20,7 +20,7 @@ import {
   type ServiceDependencies,
 } from './service-parts.ts';
 import { liveSettings } from './service-settings.ts';
-import { assertServable } from './store/copy-marks.ts';
+import { assertServable } from './backup/copy-marks.ts';
 import { shownDatabase } from './sql/databases.ts';
 import { logSecrets } from './secrets/store/open-keyring.ts';
 

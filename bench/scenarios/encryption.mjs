@@ -96,7 +96,7 @@ function newKey(name) {
  */
 async function openStore(isEncrypted) {
   const [{ openDatabase }, { createKeyring }, { masterKeyOf }] = await Promise.all([
-    source('store/open-database'),
+    source('database/open-database'),
     source('secrets/store/create-keyring'),
     source('core/master-key'),
   ]);

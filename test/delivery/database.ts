@@ -15,7 +15,7 @@ import { typeOfCollection } from '../../src/resources/resources.ts';
 import { parseDatabase } from '../../src/sql/databases.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import type { Database, Sql, TransactionSql } from '../../src/sql/sql.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { CALLER, dependenciesOn } from '../harness/dependencies.ts';
 import { copyDatabase } from '../harness/postgres.ts';
 import { temporaryFolder, testDatabase } from '../harness/service.ts';

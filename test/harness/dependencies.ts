@@ -7,7 +7,7 @@ import type { Settings } from '../../src/core/settings.ts';
 import { hideSecret } from '../../src/audit/entry.ts';
 import type { Dependencies } from '../../src/resources/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/resources/policy.ts';
-import { openDatabase } from '../../src/store/open-database.ts';
+import { openDatabase } from '../../src/database/open-database.ts';
 import type { DatabaseSettings } from '../../src/sql/sql.ts';
 
 /** Settings without restrictions. */

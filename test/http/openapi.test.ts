@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { createServer } from '../../src/http/server.ts';
 import { GUIDES_URL } from '../../src/version.ts';
 import { openSqlite } from '../../src/sql/sqlite/open.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { serverDependenciesOn } from '../harness/dependencies.ts';
 import {
   serverSettingsOn,

@@ -7,7 +7,7 @@ import { createFirstToken } from '../../src/tokens/first-token.ts';
 import { createClock } from '../../src/clock.ts';
 import { hashToken } from '../../src/core/token-hash.ts';
 import { token } from '../../src/resources/token.ts';
-import { openDatabase, type OpenedDatabase } from '../../src/store/open-database.ts';
+import { openDatabase, type OpenedDatabase } from '../../src/database/open-database.ts';
 import {
   openKeyring,
   prepareSecrets,

@@ -3,7 +3,7 @@ import { afterAll } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import { openPostgres } from '../../src/sql/postgres/open.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { pageContract } from '../sql/page-contract.ts';
 import { NOW } from '../sql/samples.ts';

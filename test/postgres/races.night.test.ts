@@ -21,7 +21,7 @@ import { zone } from '../../src/resources/zone.ts';
 import { newSlicer } from '../../src/brands/slices.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import { openPostgres } from '../../src/sql/postgres/open.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { primary } from '../harness/zones.ts';

@@ -8,7 +8,7 @@ import { tsigkey } from '../../src/resources/tsigkey.ts';
 import { zone } from '../../src/resources/zone.ts';
 import { migrate, MIGRATIONS, schemaOf } from '../../src/sql/migrate.ts';
 import type { Database } from '../../src/sql/sql.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import {
   another,
   everything,

@@ -6,7 +6,7 @@ import { zone } from '../../src/resources/zone.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import type { Database } from '../../src/sql/sql.ts';
 import { openSqlite } from '../../src/sql/sqlite/open.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { NOW, sampleOf, keyedRows } from './samples.ts';
 

@@ -8,7 +8,7 @@ import { INDEXES, isLookup } from '../../src/sql/indexes.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import type { Database, Sql, SqlValue } from '../../src/sql/sql.ts';
 import { openSqlite } from '../../src/sql/sqlite/open.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { tableOf } from '../../src/sql/table.ts';
 import { temporaryFolder } from '../harness/service.ts';
 

@@ -10,7 +10,7 @@ import { readPage } from '../../src/sql/reader.ts';
 import { tablesIn } from '../../src/sql/table.ts';
 import { openSqlite } from '../../src/sql/sqlite/open.ts';
 import { rowsOf, scanOn } from '../../src/sql/sqlite/scans/scan.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { NOW, sampleOf, keyedRows } from './samples.ts';
 

@@ -12,7 +12,7 @@ import {
   startScanWorker,
   type ScanThread,
 } from '../../src/sql/sqlite/scans/scan-thread.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { NOW, tldNamed } from './samples.ts';
 

@@ -3,7 +3,7 @@ import { afterAll } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import { openSqlite } from '../../src/sql/sqlite/open.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { pageContract } from './page-contract.ts';
 import { NOW } from './samples.ts';

@@ -11,7 +11,7 @@ import { zone } from '../../src/resources/zone.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import type { Sql, SqlValue } from '../../src/sql/sql.ts';
 import { openSqlite } from '../../src/sql/sqlite/open.ts';
-import { createStore } from '../../src/store/store.ts';
+import { createStore } from '../../src/database/store.ts';
 import { CALLER, dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { primary } from '../harness/zones.ts';

@@ -2,7 +2,7 @@ import type { Clock, Store } from '../core/ports.ts';
 import type { AuditSubject } from '../audit/entry.ts';
 import { recordLocally } from '../audit/store/local.ts';
 import { parseDatabase } from '../sql/databases.ts';
-import { noteRestores, type RestoredOver } from './restore.ts';
+import { noteRestores, type RestoredOver } from '../backup/restore.ts';
 import { migrate } from '../sql/migrate.ts';
 import { prepareSecrets, type OpenedKeyring } from '../secrets/store/open-keyring.ts';
 import type { EncryptionReport } from '../secrets/store/start.ts';

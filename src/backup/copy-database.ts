@@ -6,13 +6,13 @@ import { assertOnlyResourcesOf, copyResources } from './copy.ts';
 import { readMark, REMOVE_MARK, WRITE_MARK } from '../sql/marks.ts';
 import { shownDatabase } from '../sql/databases.ts';
 import { copyDelivery } from '../delivery/store/copy-delivery.ts';
-import { openDatabase, type OpenedDatabase } from './open-database.ts';
+import { openDatabase, type OpenedDatabase } from '../database/open-database.ts';
 import {
   openKeyring,
   openSourceKeyring,
   type DatabaseAccess,
 } from '../secrets/store/open-keyring.ts';
-import { openSource, type Source } from './source.ts';
+import { openSource, type Source } from '../database/source.ts';
 import { assertUnused } from '../sql/other-users.ts';
 
 export interface CopyOptions {

@@ -12,7 +12,7 @@ import { lastBatchOf } from '../audit/store/head.ts';
 import { localOrigin } from '../audit/store/local.ts';
 import { parseDatabase } from '../sql/databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from '../sql/migrate.ts';
-import { openDatabase, type OpenedDatabase } from './open-database.ts';
+import { openDatabase, type OpenedDatabase } from '../database/open-database.ts';
 import { openKeyring, type DatabaseAccess } from '../secrets/store/open-keyring.ts';
 import {
   changesSince,
@@ -27,7 +27,7 @@ import {
 import { assertMasterKey } from '../secrets/store/start.ts';
 import { assertUnused } from '../sql/other-users.ts';
 import type { Snapshot } from '../sql/sql.ts';
-import { createReader } from './store.ts';
+import { createReader } from '../database/store.ts';
 
 const HELD =
   "Name servers with newer keys keep them until you run 'tsigil delivery resume'; 'tsigil status' lists these name servers.\n";
