@@ -5,7 +5,7 @@ import type { Store } from '../core/ports.ts';
 import { RESOURCE_TYPES } from '../resources/resources.ts';
 import { singleFlight } from '../core/scheduling/single-flight.ts';
 import { networksOf } from '../core/text/networks.ts';
-import { prefersHtml } from './console.ts';
+import { prefersHtml } from '../console/http/pages.ts';
 import { isStatedAddress } from './connection/client-address.ts';
 import { addDatabaseGauges, inTime, MAX_AGE_SECONDS, type Metrics } from './metrics/metrics.ts';
 import { JSON_TYPE } from './request/errors.ts';

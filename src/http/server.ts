@@ -11,8 +11,8 @@ import { codeOf } from '../net/faults.ts';
 import { addActions } from './actions.ts';
 import { createAdmission, createLongWork, type AdmissionLimits } from './admission/admission.ts';
 import { addCollection } from './collections.ts';
-import { addConsole, readConsole } from './console.ts';
-import { addConsoleSessions } from './console-session.ts';
+import { addConsole, readConsole } from '../console/http/pages.ts';
+import { addConsoleSessions } from '../console/http/session.ts';
 import { REQUEST_ID_HEADER } from './request/context.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
 import {

@@ -17,7 +17,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 // The rights of `admin` tokens that are limited to pools, zones, keys or name servers. `w` means
 // only within the limits, `-` means never, and `*` means the same as without limits. `r` means only
 // within the limits too, as test/resources/keymanager.test.ts and test/delivery/events.test.ts test, and
-// `o` only the caller's own, as test/http/console-sign-in.night.test.ts tests.
+// `o` only the caller's own, as test/console/sign-in.night.test.ts tests.
 const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tlds': '- - - -',
   'POST /v2/tlds': '- - - -',

@@ -3,9 +3,9 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../core/errors.ts';
-import { isObject } from '../core/field.ts';
-import { addRoutes } from './request/routes.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { isObject } from '../../core/field.ts';
+import { addRoutes } from '../../http/request/routes.ts';
 
 export interface ConsoleFiles {
   readonly page: Asset;

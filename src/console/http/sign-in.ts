@@ -1,25 +1,25 @@
 import type { FastifyRequest } from 'fastify';
-import { readActionBody } from '../resources/operations/action.ts';
+import { readActionBody } from '../../resources/operations/action.ts';
 import {
   credentialOf,
   openSession,
   redeemCode,
   type Credential,
-} from '../tokens/session-operations.ts';
-import type { Caller } from '../core/caller.ts';
-import { ServiceError } from '../core/errors.ts';
-import { anyText, enumeration } from '../core/field.ts';
-import { object, optional } from '../core/object.ts';
-import type { Authenticate } from '../core/ports.ts';
-import type { AuthMethod } from '../core/settings.ts';
-import { CODE_CREDENTIAL } from '../resources/session.ts';
-import { millisecondsOf } from '../core/text/timestamps.ts';
-import { addressGroup } from './connection/client-address.ts';
-import { cookieFor, isSameOrigin, sessionValue } from './request/cookie.ts';
-import { fromItsAddress, originOf } from './request/guard.ts';
-import { readJsonBody } from './request/json-body.ts';
-import { createBuckets } from './request/rate-limit.ts';
-import type { UrlSettings } from './request/urls.ts';
+} from '../../tokens/session-operations.ts';
+import type { Caller } from '../../core/caller.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { anyText, enumeration } from '../../core/field.ts';
+import { object, optional } from '../../core/object.ts';
+import type { Authenticate } from '../../core/ports.ts';
+import type { AuthMethod } from '../../core/settings.ts';
+import { CODE_CREDENTIAL } from '../../resources/session.ts';
+import { millisecondsOf } from '../../core/text/timestamps.ts';
+import { addressGroup } from '../../http/connection/client-address.ts';
+import { cookieFor, isSameOrigin, sessionValue } from '../../http/request/cookie.ts';
+import { fromItsAddress, originOf } from '../../http/request/guard.ts';
+import { readJsonBody } from '../../http/request/json-body.ts';
+import { createBuckets } from '../../http/request/rate-limit.ts';
+import type { UrlSettings } from '../../http/request/urls.ts';
 
 export interface ConsoleSessions {
   readonly authenticate: Authenticate;
