@@ -40,7 +40,7 @@ export async function createProgram(
   terminal: Terminal,
 ): Promise<Command> {
   const program = emptyProgram(version, terminal);
-  const { addAllCommands } = await import('./all-commands.ts');
+  const { addAllCommands } = await import('../all-commands.ts');
   addAllCommands(program, { local, terminal });
   reportUsageErrors(program);
   return program;

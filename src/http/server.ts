@@ -1,7 +1,7 @@
 import { asError, ServiceError } from '../core/errors.ts';
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { ACTIONS } from '../domain/actions/actions.ts';
+import { ACTIONS } from '../actions.ts';
 import type { Caller } from '../core/caller.ts';
 import { isObject } from '../core/field.ts';
 import type { Authenticate, KnownCaller } from '../core/ports.ts';

@@ -10,7 +10,7 @@ import {
   withDefault,
 } from '../../src/core/object.ts';
 import { defineAction, type Action } from '../../src/resources/operations/action.ts';
-import { ACTIONS } from '../../src/domain/actions/actions.ts';
+import { ACTIONS } from '../../src/actions.ts';
 import { tld } from '../../src/resources/tld.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import {

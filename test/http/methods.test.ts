@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ACTIONS } from '../../src/domain/actions/actions.ts';
+import { ACTIONS } from '../../src/actions.ts';
 import { create, expectError, TLDS, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { parseResponse, sendBytes, sendRequest } from '../harness/wire.ts';

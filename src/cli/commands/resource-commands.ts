@@ -26,7 +26,7 @@ import {
   type Holders,
 } from '../../delivery/commands/deliveries.ts';
 import { createCommand, setCommand } from './resource-write.ts';
-import { RESOURCE_COMMANDS } from './resource-table.ts';
+import { RESOURCE_COMMANDS } from '../../resource-table.ts';
 import {
   argumentOf,
   forceFlags,

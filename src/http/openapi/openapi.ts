@@ -1,5 +1,5 @@
 import type { Action } from '../../resources/operations/action.ts';
-import { ACTIONS } from '../../domain/actions/actions.ts';
+import { ACTIONS } from '../../actions.ts';
 import { BRANDS } from '../../brands/brands.ts';
 import type { JsonSchema } from '../../core/field.ts';
 import { DOCUMENTED_TYPES } from '../../resources/resources.ts';

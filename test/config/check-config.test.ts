@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../harness/service.ts';
-import { tsigil } from './run.ts';
+import { tsigil } from '../cli/run.ts';
 
 const folder = temporaryFolder();
 const SECRET = 'aHVudGVyMmh1bnRlcjJodW50ZXIyaHVudGVyMg==';

@@ -1,16 +1,16 @@
-import { nameServer } from '../../resources/name-server.ts';
-import { DEFAULT_POOL_ID, pool } from '../../resources/pool.ts';
-import { tld } from '../../resources/tld.ts';
-import { token } from '../../resources/token.ts';
-import { tsigkey } from '../../resources/tsigkey.ts';
-import { zone } from '../../resources/zone.ts';
-import { columnsOf, type ResourceCommand } from '../flags/resource-command.ts';
-import { TOKEN_FLAGS } from '../flags/token-flags.ts';
-import { withLimits } from '../service/token-limits.ts';
-import { SERVER_DELETION, ZONE_DELETION } from '../../keys/commands/deletion-reasons.ts';
-import { reportRemoving } from '../../delivery/commands/deliveries.ts';
-import { reportOpeningKeys } from '../../keys/commands/grants.ts';
-import { DEFAULT_ALGORITHM, KEY_VERBS } from '../../keys/commands/verbs.ts';
+import { nameServer } from './resources/name-server.ts';
+import { DEFAULT_POOL_ID, pool } from './resources/pool.ts';
+import { tld } from './resources/tld.ts';
+import { token } from './resources/token.ts';
+import { tsigkey } from './resources/tsigkey.ts';
+import { zone } from './resources/zone.ts';
+import { columnsOf, type ResourceCommand } from './cli/flags/resource-command.ts';
+import { TOKEN_FLAGS } from './cli/flags/token-flags.ts';
+import { withLimits } from './cli/service/token-limits.ts';
+import { SERVER_DELETION, ZONE_DELETION } from './keys/commands/deletion-reasons.ts';
+import { reportRemoving } from './delivery/commands/deliveries.ts';
+import { reportOpeningKeys } from './keys/commands/grants.ts';
+import { DEFAULT_ALGORITHM, KEY_VERBS } from './keys/commands/verbs.ts';
 
 export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {

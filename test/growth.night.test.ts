@@ -1,16 +1,16 @@
 import { describe, test } from 'vitest';
-import { asciiName } from '../../src/cli/flags/names.ts';
-import { detectFormat, LIST_FORMATS, readTldList } from '../../src/tlds/read-list.ts';
-import { MAX_LIST_BYTES } from '../../src/tlds/bulk-request.ts';
-import { readId } from '../../src/resources/operations/collection.ts';
-import * as names from '../../src/core/text/dns-name.ts';
-import { normaliseUuid, parseTimestamp } from '../../src/core/field.ts';
-import { RESOURCE_TYPES } from '../../src/resources/resources.ts';
-import { zoneNameProblem } from '../../src/resources/zone-fields.ts';
-import { parseAndCheck } from '../../src/http/request/json-body.ts';
-import { checkShape, LONG_BODY } from '../../src/http/request/json-shape.ts';
-import { pathAndQuery, readParameters, withParameters } from '../../src/http/request/urls.ts';
-import { runOnLarge, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
+import { asciiName } from '../src/cli/flags/names.ts';
+import { detectFormat, LIST_FORMATS, readTldList } from '../src/tlds/read-list.ts';
+import { MAX_LIST_BYTES } from '../src/tlds/bulk-request.ts';
+import { readId } from '../src/resources/operations/collection.ts';
+import * as names from '../src/core/text/dns-name.ts';
+import { normaliseUuid, parseTimestamp } from '../src/core/field.ts';
+import { RESOURCE_TYPES } from '../src/resources/resources.ts';
+import { zoneNameProblem } from '../src/resources/zone-fields.ts';
+import { parseAndCheck } from '../src/http/request/json-body.ts';
+import { checkShape, LONG_BODY } from '../src/http/request/json-shape.ts';
+import { pathAndQuery, readParameters, withParameters } from '../src/http/request/urls.ts';
+import { runOnLarge, HARD_TEXTS, HARD_VALUES } from './harness/growth.ts';
 
 /** Four times the maximum size of an ordinary body, in bytes. Quadratic work takes minutes. */
 const BODY = 4 * 114_688;

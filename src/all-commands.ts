@@ -4,29 +4,29 @@ import {
   DELIVERY,
   keyUses,
   SERVER_ACTIONS,
-} from '../delivery/commands/action-commands.ts';
-import { AUDIT } from '../audit/commands/audit-commands.ts';
-import { ENCRYPTION } from '../secrets/commands.ts';
-import { keyGrants } from '../keys/commands/grants.ts';
-import { LIFECYCLE_COMMANDS } from '../rotation/commands/lifecycle.ts';
-import { keyRotation } from '../rotation/commands/rotation.ts';
-import { keyStatus } from '../delivery/commands/deliveries.ts';
-import { LOCAL_COMMANDS } from './commands/local-commands.ts';
-import { adoption } from '../adoption/commands/adopt.ts';
-import { release } from '../adoption/commands/release.ts';
-import { addResourceCommands } from './commands/resource-commands.ts';
-import { RESOURCE_COMMANDS } from './commands/resource-table.ts';
-import { login, logout, PROFILE, whoami } from '../tokens/commands/sign-in.ts';
-import { status } from '../status/commands.ts';
-import { tldImport } from '../tlds/commands.ts';
-import { tokenRevoke } from '../tokens/commands/revoke.ts';
-import { keyExport } from '../keys/commands/export.ts';
-import { keyImport } from '../keys/commands/import.ts';
-import { keyVerify } from '../keys/commands/verify.ts';
-import { addCompletion } from './completion.ts';
-import { addCommand, addGroup, type CommandDefinition, type Tools } from './flags/command.ts';
-import { acceptConnectionFlagsFirst } from './flags/flags.ts';
-import { addHelpCommand, childNamed, COMMAND_GROUPS } from './root-help.ts';
+} from './delivery/commands/action-commands.ts';
+import { AUDIT } from './audit/commands/audit-commands.ts';
+import { ENCRYPTION } from './secrets/commands.ts';
+import { keyGrants } from './keys/commands/grants.ts';
+import { LIFECYCLE_COMMANDS } from './rotation/commands/lifecycle.ts';
+import { keyRotation } from './rotation/commands/rotation.ts';
+import { keyStatus } from './delivery/commands/deliveries.ts';
+import { LOCAL_COMMANDS } from './cli/commands/local-commands.ts';
+import { adoption } from './adoption/commands/adopt.ts';
+import { release } from './adoption/commands/release.ts';
+import { addResourceCommands } from './cli/commands/resource-commands.ts';
+import { RESOURCE_COMMANDS } from './resource-table.ts';
+import { login, logout, PROFILE, whoami } from './tokens/commands/sign-in.ts';
+import { status } from './status/commands.ts';
+import { tldImport } from './tlds/commands.ts';
+import { tokenRevoke } from './tokens/commands/revoke.ts';
+import { keyExport } from './keys/commands/export.ts';
+import { keyImport } from './keys/commands/import.ts';
+import { keyVerify } from './keys/commands/verify.ts';
+import { addCompletion } from './cli/completion.ts';
+import { addCommand, addGroup, type CommandDefinition, type Tools } from './cli/flags/command.ts';
+import { acceptConnectionFlagsFirst } from './cli/flags/flags.ts';
+import { addHelpCommand, childNamed, COMMAND_GROUPS } from './cli/root-help.ts';
 
 /** Adds all commands to the program, in the order of its help. */
 export function addAllCommands(program: Command, tools: Tools): void {
