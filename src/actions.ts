@@ -1,22 +1,22 @@
 import type { Action } from './resources/operations/action.ts';
 import { AUDIT_ACTIONS } from './audit/actions.ts';
-import { AGENT_ACTIONS } from './delivery/agent-actions.ts';
-import { DELIVERY_ACTIONS } from './delivery/actions.ts';
+import { AGENT_ACTIONS } from './delivery/actions/agents.ts';
+import { DELIVERY_ACTIONS } from './delivery/actions/servers.ts';
 import { ENCRYPTION_ACTIONS } from './secrets/actions.ts';
-import { GRANT_ACTIONS } from './keys/grant-actions.ts';
-import { keyExport } from './keys/export-action.ts';
-import { keyReveal } from './keys/reveal-action.ts';
+import { GRANT_ACTIONS } from './keys/actions/grants.ts';
+import { keyExport } from './keys/actions/export.ts';
+import { keyReveal } from './keys/actions/reveal.ts';
 import { tldBulk } from './tlds/actions.ts';
-import { OPENING_KEYS_ACTIONS } from './keys/opening-actions.ts';
-import { keyStatesAction } from './rotation/state-actions.ts';
+import { OPENING_KEYS_ACTIONS } from './keys/actions/opening-keys.ts';
+import { keyStatesAction } from './rotation/actions/states.ts';
 import { keyUsesAction } from './uses/actions.ts';
-import { ROTATION_ACTIONS } from './rotation/actions.ts';
-import { SESSION_ACTIONS } from './tokens/session-actions.ts';
+import { ROTATION_ACTIONS } from './rotation/actions/steps.ts';
+import { SESSION_ACTIONS } from './tokens/actions/sessions.ts';
 import { status } from './status/actions.ts';
-import { whoami } from './tokens/actions.ts';
-import { zoneNameCheck } from './resources/zone-name-check.ts';
-import { nameServerSetup } from './delivery/setup-action.ts';
-import { limits, zoneNameServers } from './resources/zone-queries.ts';
+import { whoami } from './tokens/actions/whoami.ts';
+import { zoneNameCheck } from './resources/actions/zone-name-check.ts';
+import { nameServerSetup } from './delivery/actions/setup.ts';
+import { limits, zoneNameServers } from './resources/actions/zone-queries.ts';
 
 export const ACTIONS: readonly Action[] = [
   keyExport,

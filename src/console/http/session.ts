@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { whoamiOf } from '../../tokens/actions.ts';
+import { whoamiOf } from '../../tokens/actions/whoami.ts';
 import { createCode, credentialOf, endSession } from '../../tokens/session-operations.ts';
 import { FAULTS } from '../../delivery/faults.ts';
 import { resourceDefinitions } from '../../resources/describe-resource.ts';

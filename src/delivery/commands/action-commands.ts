@@ -1,6 +1,6 @@
 import { REPORTING_UNKNOWN_KEYS } from '../../brands/brands.ts';
 import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from '../requests.ts';
-import { SETUP } from '../setup-action.ts';
+import { SETUP } from '../actions/setup.ts';
 import { coverageText, KEY_USES } from '../../uses/key-uses.ts';
 import { NAME_SERVER_CHECK, REQUESTED, RESUMED } from '../responses.ts';
 import { anyText, timestamp } from '../../core/field.ts';

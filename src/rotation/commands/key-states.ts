@@ -1,4 +1,4 @@
-import { KEY_STATES } from '../state-actions.ts';
+import { KEY_STATES } from '../actions/states.ts';
 import type { ValueOf } from '../../core/field.ts';
 import { MAX_LIMIT } from '../../core/settings.ts';
 import { parts } from '../../core/scheduling/slicer.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Reader } from '../../../src/core/ports.ts';
 import type { Settings } from '../../../src/core/settings.ts';
 import { createSlicer, noteConnection, type Slicer } from '../../../src/core/scheduling/slicer.ts';
-import { checkZoneNames } from '../../../src/resources/zone-name-check.ts';
+import { checkZoneNames } from '../../../src/resources/actions/zone-name-check.ts';
 
 /** Returns a slicer whose slices end at once. `turns` returns the number of yields. */
 function impatient(): { slicer: Slicer; turns: () => number } {

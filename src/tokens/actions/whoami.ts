@@ -1,10 +1,10 @@
-import { defineAction } from '../resources/operations/action.ts';
-import type { Caller } from '../core/caller.ts';
-import { EXAMPLE_ID } from '../core/error-entry.ts';
-import { anyText, array, nullable, timestamp, type ValueOf } from '../core/field.ts';
-import { described, responseObject, sequence } from '../core/object.ts';
-import { DEFAULT_POLICY, may, type Policy } from '../resources/policy.ts';
-import { token } from '../resources/token.ts';
+import { defineAction } from '../../resources/operations/action.ts';
+import type { Caller } from '../../core/caller.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { anyText, array, nullable, timestamp, type ValueOf } from '../../core/field.ts';
+import { described, responseObject, sequence } from '../../core/object.ts';
+import { DEFAULT_POLICY, may, type Policy } from '../../resources/policy.ts';
+import { token } from '../../resources/token.ts';
 
 function limitMember(description: string) {
   return described(nullable(array(anyText(), 1, 100)), description);

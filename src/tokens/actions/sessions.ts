@@ -1,18 +1,18 @@
-import { EXAMPLE_ID } from '../core/error-entry.ts';
-import { ServiceError } from '../core/errors.ts';
-import { anyText, boolean, enumeration, nullable, timestamp, uuid } from '../core/field.ts';
-import { described, optional, responseObject, sequence } from '../core/object.ts';
-import { MAX_LIMIT } from '../core/settings.ts';
-import { endSession, isOwnSession } from './session-operations.ts';
-import { may, requireRight } from '../resources/policy.ts';
-import { session, SESSION_KINDS, type Session } from '../resources/session.ts';
-import { token } from '../resources/token.ts';
-import { earlier } from '../core/text/timestamps.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { anyText, boolean, enumeration, nullable, timestamp, uuid } from '../../core/field.ts';
+import { described, optional, responseObject, sequence } from '../../core/object.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
+import { endSession, isOwnSession } from '../session-operations.ts';
+import { may, requireRight } from '../../resources/policy.ts';
+import { session, SESSION_KINDS, type Session } from '../../resources/session.ts';
+import { token } from '../../resources/token.ts';
+import { earlier } from '../../core/text/timestamps.ts';
 import {
   defineAction,
   type ActionGroup,
   type ActionRequest,
-} from '../resources/operations/action.ts';
+} from '../../resources/operations/action.ts';
 
 const GROUP: ActionGroup = {
   name: session.collection,

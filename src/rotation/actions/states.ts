@@ -1,12 +1,12 @@
-import { KEY_DELIVERY_STATES } from '../delivery/responses.ts';
-import { EXAMPLE_ID } from '../core/error-entry.ts';
-import { anyText, enumeration, list, nullable, timestamp, uuid } from '../core/field.ts';
-import { described, list as objects, object, responseObject } from '../core/object.ts';
-import { MAX_LIMIT } from '../core/settings.ts';
-import { describedKeys, FLAWS, keyStates, keysUnused } from './key-states.ts';
-import { isVisible } from '../resources/operations/visibility.ts';
-import { keyFacts, tsigkey, type KeyFacts } from '../resources/tsigkey.ts';
-import { defineAction } from '../resources/operations/action.ts';
+import { KEY_DELIVERY_STATES } from '../../delivery/responses.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import { anyText, enumeration, list, nullable, timestamp, uuid } from '../../core/field.ts';
+import { described, list as objects, object, responseObject } from '../../core/object.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
+import { describedKeys, FLAWS, keyStates, keysUnused } from '../key-states.ts';
+import { isVisible } from '../../resources/operations/visibility.ts';
+import { keyFacts, tsigkey, type KeyFacts } from '../../resources/tsigkey.ts';
+import { defineAction } from '../../resources/operations/action.ts';
 
 export const KEY_STATES = responseObject({
   states: described(

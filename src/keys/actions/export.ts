@@ -1,10 +1,10 @@
-import { defineAction } from '../resources/operations/action.ts';
-import { existing, requireShown } from '../resources/operations/visibility.ts';
-import { EXPORT_FORMATS, exportKey, readPrimary, SIDES } from './export/export-formats.ts';
-import { enumeration } from '../core/field.ts';
-import { readable } from '../core/unreadable.ts';
-import { line } from '../core/shared-fields.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
+import { defineAction } from '../../resources/operations/action.ts';
+import { existing, requireShown } from '../../resources/operations/visibility.ts';
+import { EXPORT_FORMATS, exportKey, readPrimary, SIDES } from '../export/export-formats.ts';
+import { enumeration } from '../../core/field.ts';
+import { readable } from '../../core/unreadable.ts';
+import { line } from '../../core/shared-fields.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 
 const CONSUMERS = Object.entries(EXPORT_FORMATS).map(
   ([name, { consumer }]) => `\`${name}\` for ${consumer}`,

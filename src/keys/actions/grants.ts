@@ -1,13 +1,13 @@
-import { described, object, responseObject } from '../core/object.ts';
-import { ServiceError } from '../core/errors.ts';
-import { change } from '../resources/operations/change.ts';
-import { existing } from '../resources/operations/visibility.ts';
-import { grantList, GRANTS, grantsIn, type Grant, type Grants } from '../resources/grants.ts';
-import { GRANT_RIGHT } from '../resources/limits.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
-import { grantsOfKey } from '../resources/grant-rules.ts';
-import { defineAction } from '../resources/operations/action.ts';
-import { MAX_LIST_BYTES } from '../tlds/bulk-request.ts';
+import { described, object, responseObject } from '../../core/object.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { change } from '../../resources/operations/change.ts';
+import { existing } from '../../resources/operations/visibility.ts';
+import { grantList, GRANTS, grantsIn, type Grant, type Grants } from '../../resources/grants.ts';
+import { GRANT_RIGHT } from '../../resources/limits.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { grantsOfKey } from '../../resources/grant-rules.ts';
+import { defineAction } from '../../resources/operations/action.ts';
+import { MAX_LIST_BYTES } from '../../tlds/bulk-request.ts';
 
 const MEMBER = {
   grants: described(

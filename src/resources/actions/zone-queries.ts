@@ -1,11 +1,11 @@
-import { defineAction } from './operations/action.ts';
-import { getResource } from './operations/collection.ts';
-import { integer, nullable, text } from '../core/field.ts';
-import { described, responseObject, sequence } from '../core/object.ts';
-import { MAX_LIMIT } from '../core/settings.ts';
-import { pool } from './pool.ts';
-import { zone } from './zone.ts';
-import { MAX_NAME_LENGTH } from '../core/text/dns-name.ts';
+import { defineAction } from '../operations/action.ts';
+import { getResource } from '../operations/collection.ts';
+import { integer, nullable, text } from '../../core/field.ts';
+import { described, responseObject, sequence } from '../../core/object.ts';
+import { MAX_LIMIT } from '../../core/settings.ts';
+import { pool } from '../pool.ts';
+import { zone } from '../zone.ts';
+import { MAX_NAME_LENGTH } from '../../core/text/dns-name.ts';
 
 const NAME_SERVERS = responseObject({
   nameservers: described(

@@ -1,14 +1,14 @@
-import { defineAction, type ActionBody } from './operations/action.ts';
-import { comparisonForm, withoutFinalDot } from '../core/text/dns-name.ts';
-import { ERRORS } from '../core/errors.ts';
-import { anyText, array, boolean, enumeration, nullable, type ValueOf } from '../core/field.ts';
-import { described, list, object, responseObject } from '../core/object.ts';
-import type { Reader } from '../core/ports.ts';
-import type { Settings, TldRule } from '../core/settings.ts';
-import { eachInSlices, type Slicer } from '../core/scheduling/slicer.ts';
-import { tld } from './tld.ts';
-import { findTldEntries, findZoneNameRefusal, type TldEntries } from './tld-rule.ts';
-import { zoneNameProblem } from './zone-fields.ts';
+import { defineAction, type ActionBody } from '../operations/action.ts';
+import { comparisonForm, withoutFinalDot } from '../../core/text/dns-name.ts';
+import { ERRORS } from '../../core/errors.ts';
+import { anyText, array, boolean, enumeration, nullable, type ValueOf } from '../../core/field.ts';
+import { described, list, object, responseObject } from '../../core/object.ts';
+import type { Reader } from '../../core/ports.ts';
+import type { Settings, TldRule } from '../../core/settings.ts';
+import { eachInSlices, type Slicer } from '../../core/scheduling/slicer.ts';
+import { tld } from '../tld.ts';
+import { findTldEntries, findZoneNameRefusal, type TldEntries } from '../tld-rule.ts';
+import { zoneNameProblem } from '../zone-fields.ts';
 
 const MAX_NAMES = 1000;
 

@@ -1,16 +1,16 @@
-import { ANSWER_EXAMPLE, JOB_EXAMPLE } from './agent-examples.ts';
-import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL } from './agent-protocol.ts';
-import { CONFIGURED_ID, type Caller } from '../core/caller.ts';
-import { boolean, integer } from '../core/field.ts';
-import { described, responseObject } from '../core/object.ts';
-import type { Dependencies } from '../resources/operations/change.ts';
-import { getResource } from '../resources/operations/collection.ts';
-import { AGENT_RIGHTS } from '../resources/limits.ts';
-import { nameServer } from '../resources/name-server.ts';
-import { hostName } from '../core/shared-fields.ts';
-import { isGenuine, token } from '../resources/token.ts';
-import { defineAction } from '../resources/operations/action.ts';
-import { MAX_WAIT_SECONDS } from './actions.ts';
+import { ANSWER_EXAMPLE, JOB_EXAMPLE } from '../agent-examples.ts';
+import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL } from '../agent-protocol.ts';
+import { CONFIGURED_ID, type Caller } from '../../core/caller.ts';
+import { boolean, integer } from '../../core/field.ts';
+import { described, responseObject } from '../../core/object.ts';
+import type { Dependencies } from '../../resources/operations/change.ts';
+import { getResource } from '../../resources/operations/collection.ts';
+import { AGENT_RIGHTS } from '../../resources/limits.ts';
+import { nameServer } from '../../resources/name-server.ts';
+import { hostName } from '../../core/shared-fields.ts';
+import { isGenuine, token } from '../../resources/token.ts';
+import { defineAction } from '../../resources/operations/action.ts';
+import { MAX_WAIT_SECONDS } from './servers.ts';
 
 const MAX_IDS = 100;
 

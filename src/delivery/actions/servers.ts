@@ -1,4 +1,4 @@
-import { REPORTING_UNKNOWN_KEYS } from '../brands/brands.ts';
+import { REPORTING_UNKNOWN_KEYS } from '../../brands/brands.ts';
 import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,
@@ -11,23 +11,23 @@ import {
   REQUESTED,
   RESUMED,
   type ShownDeliveries,
-} from './responses.ts';
-import { deliveriesFor, deliveriesOf } from './status.ts';
-import type { Caller, Limits } from '../core/caller.ts';
-import { ServiceError } from '../core/errors.ts';
-import { integer } from '../core/field.ts';
-import { described, responseObject } from '../core/object.ts';
-import { auditEntry } from '../audit/entry.ts';
-import { getResource, updateResource } from '../resources/operations/collection.ts';
-import { existing } from '../resources/operations/visibility.ts';
-import { nameServer, type NameServer } from '../resources/name-server.ts';
-import { CHECK_RIGHT, RESUME_RIGHT } from '../resources/policy.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
-import { zone } from '../resources/zone.ts';
-import { assertUnknownKeyUnreferenced } from '../resources/reference-rules.ts';
-import { comparisonForm } from '../core/text/dns-name.ts';
-import { defineAction, type ActionDependencies } from '../resources/operations/action.ts';
-import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from './requests.ts';
+} from '../responses.ts';
+import { deliveriesFor, deliveriesOf } from '../status.ts';
+import type { Caller, Limits } from '../../core/caller.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { integer } from '../../core/field.ts';
+import { described, responseObject } from '../../core/object.ts';
+import { auditEntry } from '../../audit/entry.ts';
+import { getResource, updateResource } from '../../resources/operations/collection.ts';
+import { existing } from '../../resources/operations/visibility.ts';
+import { nameServer, type NameServer } from '../../resources/name-server.ts';
+import { CHECK_RIGHT, RESUME_RIGHT } from '../../resources/policy.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { zone } from '../../resources/zone.ts';
+import { assertUnknownKeyUnreferenced } from '../../resources/reference-rules.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { defineAction, type ActionDependencies } from '../../resources/operations/action.ts';
+import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from '../requests.ts';
 
 export const MAX_WAIT_SECONDS = 30;
 

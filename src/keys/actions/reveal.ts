@@ -1,9 +1,9 @@
-import { defineAction } from '../resources/operations/action.ts';
-import { existing, requireShown } from '../resources/operations/visibility.ts';
-import { anyText } from '../core/field.ts';
-import { described, responseObject } from '../core/object.ts';
-import { readable } from '../core/unreadable.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
+import { defineAction } from '../../resources/operations/action.ts';
+import { existing, requireShown } from '../../resources/operations/visibility.ts';
+import { anyText } from '../../core/field.ts';
+import { described, responseObject } from '../../core/object.ts';
+import { readable } from '../../core/unreadable.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
 
 /** Returns the secret of one key, after the audit trail has a record of it. */
 export const keyReveal = defineAction({

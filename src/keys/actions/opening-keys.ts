@@ -1,15 +1,15 @@
-import { RIGHTS, type Right } from '../brands/brand.ts';
-import type { Caller } from '../core/caller.ts';
-import { EXAMPLE_ID } from '../core/error-entry.ts';
-import type { Reader } from '../core/ports.ts';
-import type { AnyOf, FieldCondition } from '../core/query.ts';
-import { getResource } from '../resources/operations/collection.ts';
-import { listConditions } from '../resources/operations/visibility.ts';
-import { OPENING_KEYS, rightsInText, SHOWN_KEYS } from '../resources/grants.ts';
-import { nameServer, type NameServer } from '../resources/name-server.ts';
-import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
-import { zone } from '../resources/zone.ts';
-import { defineAction } from '../resources/operations/action.ts';
+import { RIGHTS, type Right } from '../../brands/brand.ts';
+import type { Caller } from '../../core/caller.ts';
+import { EXAMPLE_ID } from '../../core/error-entry.ts';
+import type { Reader } from '../../core/ports.ts';
+import type { AnyOf, FieldCondition } from '../../core/query.ts';
+import { getResource } from '../../resources/operations/collection.ts';
+import { listConditions } from '../../resources/operations/visibility.ts';
+import { OPENING_KEYS, rightsInText, SHOWN_KEYS } from '../../resources/grants.ts';
+import { nameServer, type NameServer } from '../../resources/name-server.ts';
+import { tsigkey, type Tsigkey } from '../../resources/tsigkey.ts';
+import { zone } from '../../resources/zone.ts';
+import { defineAction } from '../../resources/operations/action.ts';
 
 const RESPONSE = {
   kind: OPENING_KEYS,

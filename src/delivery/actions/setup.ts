@@ -1,14 +1,14 @@
-import { setupSteps } from '../brands/setup.ts';
-import { anyText, enumeration, integer } from '../core/field.ts';
-import { described, list, responseObject } from '../core/object.ts';
-import { allPages } from '../core/pages.ts';
-import { getResource } from '../resources/operations/collection.ts';
-import { nameServer, type NameServer } from '../resources/name-server.ts';
-import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
-import { zone } from '../resources/zone.ts';
-import { comparisonForm } from '../core/text/dns-name.ts';
-import { shellWord } from '../core/text/shell-word.ts';
-import { defineAction } from '../resources/operations/action.ts';
+import { setupSteps } from '../../brands/setup.ts';
+import { anyText, enumeration, integer } from '../../core/field.ts';
+import { described, list, responseObject } from '../../core/object.ts';
+import { allPages } from '../../core/pages.ts';
+import { getResource } from '../../resources/operations/collection.ts';
+import { nameServer, type NameServer } from '../../resources/name-server.ts';
+import { DEFAULT_POOL_ID, pool } from '../../resources/pool.ts';
+import { zone } from '../../resources/zone.ts';
+import { comparisonForm } from '../../core/text/dns-name.ts';
+import { shellWord } from '../../core/text/shell-word.ts';
+import { defineAction } from '../../resources/operations/action.ts';
 
 export const SETUP = responseObject({
   steps: described(

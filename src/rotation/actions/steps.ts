@@ -1,20 +1,20 @@
-import { boolean, enumeration, integer, list, nullable, timestamp } from '../core/field.ts';
-import { described, object, optional, withDefault } from '../core/object.ts';
+import { boolean, enumeration, integer, list, nullable, timestamp } from '../../core/field.ts';
+import { described, object, optional, withDefault } from '../../core/object.ts';
 import {
   ABORT_RIGHT,
   CONFIRM_RIGHT,
   RESTORE_RIGHT,
   RETIRE_RIGHT,
   ROTATE_RIGHT,
-} from '../resources/limits.ts';
-import { CONSUMERS, RETIREMENTS } from '../resources/lineage.ts';
-import { line } from '../core/shared-fields.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
-import { describedState, describeKey } from './describe.ts';
-import { rotateKey } from './rotate.ts';
-import { LIFECYCLE, LIFECYCLE_EXAMPLE, showLifecycle } from './shown.ts';
-import { abortRotation, confirmRotation, restoreKey, retireKey } from './steps-by-hand.ts';
-import { defineAction, type ActionRequest } from '../resources/operations/action.ts';
+} from '../../resources/limits.ts';
+import { CONSUMERS, RETIREMENTS } from '../../resources/lineage.ts';
+import { line } from '../../core/shared-fields.ts';
+import { tsigkey } from '../../resources/tsigkey.ts';
+import { describedState, describeKey } from '../describe.ts';
+import { rotateKey } from '../rotate.ts';
+import { LIFECYCLE, LIFECYCLE_EXAMPLE, showLifecycle } from '../shown.ts';
+import { abortRotation, confirmRotation, restoreKey, retireKey } from '../steps-by-hand.ts';
+import { defineAction, type ActionRequest } from '../../resources/operations/action.ts';
 
 const { algorithm } = tsigkey.fields;
 
