@@ -31,7 +31,7 @@ import { openDatabase } from './database/open-database.ts';
 import { openKeyring } from './secrets/store/open-keyring.ts';
 import { runRotations } from './rotation/job.ts';
 import { runEncryption } from './secrets/store/encryption.ts';
-import { runSessionCleanUp } from './tokens/job.ts';
+import { runSessionCleanUp } from './tokens/job/sessions.ts';
 import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
 
 /** The dependencies of a service. Tests may replace the optional dependencies. */

@@ -8,7 +8,7 @@ import {
 } from './keystone/keystone.ts';
 import type { Challenge, Method } from './tokens/method.ts';
 import { openSessions, type Sessions } from './tokens/session-tokens.ts';
-import { createTokenUses, type TokenUseSettings } from './tokens/token-uses.ts';
+import { createTokenUses, type TokenUseSettings } from './tokens/job/token-uses.ts';
 import { configuredToken, ownTokens, validTokens } from './tokens/own-tokens.ts';
 
 export interface AuthDependencies {

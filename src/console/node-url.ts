@@ -1,5 +1,5 @@
 /**
- * What `src/domain/text` uses of `node:url`, for browsers. Both follow the URL standard. Returns an
+ * What `src/core/text` uses of `node:url`, for browsers. Both follow the URL standard. Returns an
  * empty text for a host that has no ASCII form.
  */
 export function domainToASCII(host: string): string {

@@ -8,7 +8,7 @@ import { prepareSecrets, type OpenedKeyring } from '../secrets/store/open-keyrin
 import type { EncryptionReport } from '../secrets/store/start.ts';
 import { WRITE_MARK } from '../sql/marks.ts';
 import type { Database, DatabaseObserver, DatabaseSettings, Sql } from '../sql/sql.ts';
-import { endSessions } from '../tokens/job.ts';
+import { endSessions } from '../tokens/job/sessions.ts';
 import { createStore } from './store.ts';
 
 /** The time limit of a list or a count in commands such as copy-database, where no client waits. */

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { createTokenUses } from '../../src/tokens/token-uses.ts';
+import { createTokenUses } from '../../src/tokens/job/token-uses.ts';
 import { CONFIGURED_ADMIN } from '../../src/tokens/own-tokens.ts';
 import type { Caller } from '../../src/core/caller.ts';
 

@@ -8,7 +8,7 @@ import { firstOf } from '../../core/text/first-of.ts';
 import { shellWord } from '../../core/text/shell-word.ts';
 import { defineCommand } from '../../cli/flags/command.ts';
 import { toggle } from '../../cli/flags/flag.ts';
-import { observe, planAdoption, type Adoption, type Observed } from '../adoption.ts';
+import { observe, planAdoption, type Adoption, type Observed } from './plan.ts';
 import type { KeySource } from '../../keys/commands/key-file.ts';
 import { poolZones } from '../../keys/commands/import-keys.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';

@@ -4,7 +4,7 @@ import { placeOf, type IncludedFile } from '../../formats/reader.ts';
 import { IMPORT_FORMATS } from '../../formats/readers.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { faultOf } from '../../net/faults.ts';
-import type { Observed } from '../adoption.ts';
+import type { Observed } from './plan.ts';
 import { explaining } from '../../keys/commands/key-file.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import { unifiedDiff, withoutSecrets } from '../../cli/output/diff.ts';

@@ -3,7 +3,7 @@ import { canonicalKey } from '../../formats/key.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { defineCommand } from '../../cli/flags/command.ts';
-import { observe } from '../adoption.ts';
+import { observe } from './plan.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import { call, type Connection } from '../../cli/service/client.ts';
 import { listItems, withoutSecrets } from '../../cli/service/resource-requests.ts';

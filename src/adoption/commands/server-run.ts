@@ -6,7 +6,7 @@ import { comparisonForm } from '../../core/text/dns-name.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import type { Run as CommandRun } from '../../cli/flags/command.ts';
 import { configFile, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
-import { observe, type Observed } from '../adoption.ts';
+import { observe, type Observed } from './plan.ts';
 import { readRunningServer, type KeySource } from '../../keys/commands/key-file.ts';
 import { poolZones } from '../../keys/commands/import-keys.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';

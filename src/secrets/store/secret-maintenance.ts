@@ -19,7 +19,7 @@ import { localEntry, recordLocally } from '../../audit/store/local.ts';
 import { checkCredentials, signCredentials } from './check-credentials.ts';
 import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
 import { findReset, resetSecrets, type Reset } from './reset.ts';
-import { endSessions } from '../../tokens/job.ts';
+import { endSessions } from '../../tokens/job/sessions.ts';
 import { assertUnused } from '../../sql/other-users.ts';
 import { insertRecord } from '../../audit/store/records.ts';
 import { assertMasterKey } from './start.ts';

@@ -1,7 +1,7 @@
-import { CONFIGURED_ID, type Caller } from '../core/caller.ts';
-import type { Store } from '../core/ports.ts';
-import { runJob } from '../core/scheduling/job.ts';
-import { timestampOf } from '../core/text/timestamps.ts';
+import { CONFIGURED_ID, type Caller } from '../../core/caller.ts';
+import type { Store } from '../../core/ports.ts';
+import { runJob } from '../../core/scheduling/job.ts';
+import { timestampOf } from '../../core/text/timestamps.ts';
 
 export interface TokenUseSettings {
   readonly store: Pick<Store, 'noteUses'>;

@@ -1,7 +1,7 @@
-import type { Clock } from '../core/ports.ts';
-import { runJob, type Job } from '../core/scheduling/job.ts';
-import { earlier } from '../core/text/timestamps.ts';
-import type { Database, Sql } from '../sql/sql.ts';
+import type { Clock } from '../../core/ports.ts';
+import { runJob, type Job } from '../../core/scheduling/job.ts';
+import { earlier } from '../../core/text/timestamps.ts';
+import type { Database, Sql } from '../../sql/sql.ts';
 
 const CLEAN_UP_MS = 3_600_000;
 
