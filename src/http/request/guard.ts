@@ -258,7 +258,7 @@ function admit(
 
 /**
  * Where a request can carry its credential, in order of precedence. Each entry returns the
- * credential, which a method of `src/auth` claims, or undefined: the `T` of `X-Auth-Token: T` and of
+ * credential, which a method of `src/sign-in-methods.ts` claims, or undefined: the `T` of `X-Auth-Token: T` and of
  * `Authorization: Bearer T` (RFC 6750 section 2.1), and the cookie of a session. So a request with a
  * token is never one of a session.
  */
