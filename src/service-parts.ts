@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { ACTIONS } from './actions.ts';
 import { createFirstToken } from './tokens/first-token.ts';
 import { openAuthentication, type Authentication } from './sign-in-methods.ts';
 import { createClock, systemTime } from './clock.ts';
@@ -246,6 +247,7 @@ export function openServer(
     log,
     version: VERSION,
     guides: GUIDES_URL,
+    actions: ACTIONS,
     authenticate,
     known: cachedCaller,
     noteUse,

@@ -1,10 +1,10 @@
 import { asError, ServiceError } from '../core/errors.ts';
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { ACTIONS } from '../actions.ts';
 import type { Caller } from '../core/caller.ts';
 import { isObject } from '../core/field.ts';
 import type { Authenticate, KnownCaller } from '../core/ports.ts';
+import type { Action } from '../resources/operations/action.ts';
 import { RESOURCE_TYPES } from '../resources/resources.ts';
 import { singleFlight } from '../core/scheduling/single-flight.ts';
 import { codeOf } from '../net/faults.ts';
@@ -51,6 +51,7 @@ export interface ServerOptions
   readonly log: Log;
   readonly version: string;
   readonly guides: string;
+  readonly actions: readonly Action[];
   readonly urls: UrlSettings;
   readonly errors: ErrorResponseSettings;
   readonly maxBodyBytes: number;
@@ -159,10 +160,10 @@ function checkRequests(
   currentSettings: () => RequestSettings,
   everyHeaders: Readonly<Record<string, string>>,
 ): void {
-  const { log, metrics, maxBodyBytes } = options;
+  const { log, metrics, maxBodyBytes, actions } = options;
   const requestLog = createRequestLog(app, { log, metrics });
   const guard = createGuard(app, options);
-  const largeBodies = ACTIONS.flatMap(({ body }) => body?.maxBytes ?? []);
+  const largeBodies = actions.flatMap(({ body }) => body?.maxBytes ?? []);
   const largestBody = Math.max(maxBodyBytes, ...largeBodies);
   const admission = createAdmission(app, { ...options, largestBody }, metrics, (request) =>
     requestOwner(request, options),
@@ -220,7 +221,7 @@ function closeIfStopping(app: FastifyInstance, request: FastifyRequest, reply: F
 
 /** Returns whether the console is among the routes. */
 function addAllRoutes(app: FastifyInstance, options: ServerOptions): boolean {
-  const { dependencies, metrics, webConsole, version, guides } = options;
+  const { dependencies, metrics, webConsole, version, guides, actions } = options;
   const { store, settings } = dependencies;
   const ping = singleFlight(() => store.ping());
   const consoleFiles = webConsole === undefined ? undefined : readConsole(webConsole.folder);
@@ -232,14 +233,13 @@ function addAllRoutes(app: FastifyInstance, options: ServerOptions): boolean {
     addConsoleSessions(app, { ...options, ...webConsole, seconds });
   }
   addMetrics(app, metrics, { store, ping });
-  addDocuments(app, { version, guides }, hasConsole);
+  addDocuments(app, { version, guides, actions }, hasConsole);
   for (const type of RESOURCE_TYPES) addCollection(app, type, settings);
-  const actions = {
+  addActions(app, actions, {
     ...options,
     runLongWork: createLongWork(2),
     sendLines: createLineSender(),
-  };
-  addActions(app, ACTIONS, actions);
+  });
   return hasConsole;
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { once } from 'node:events';
 import { pino } from 'pino';
+import { ACTIONS } from '../../src/actions.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/options.ts';
 import type { ActionDependencies } from '../../src/resources/operations/action.ts';
@@ -217,6 +218,7 @@ export function serverSettingsOn(config: Config, dependencies: ActionDependencie
     log: pino({ level: 'silent' }),
     version: 'test',
     guides: 'https://guides.example',
+    actions: ACTIONS,
     urls: { publicUrl: undefined, trustProxyHeaders: config.api.trustProxyHeaders },
     tls: config.tls,
   };

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { JSON_TYPE } from '../request/errors.ts';
 import { addRoutes } from '../request/routes.ts';
-import { describeApi } from './openapi.ts';
+import { describeApi, type DescribedService } from './openapi.ts';
 
 const PAGE_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -12,7 +12,7 @@ const PAGE_POLICY =
  */
 export function addDocuments(
   app: FastifyInstance,
-  service: { readonly version: string; readonly guides: string },
+  service: DescribedService,
   hasConsole: boolean,
 ): void {
   const page = pageOf(service.guides, hasConsole);
@@ -21,7 +21,7 @@ export function addDocuments(
     {
       method: 'GET',
       async handler(request, reply) {
-        text ??= JSON.stringify(describeApi(service.version, service.guides));
+        text ??= JSON.stringify(describeApi(service));
         const servers = JSON.stringify([{ url: request.base }]);
         return reply
           .header('content-type', JSON_TYPE)

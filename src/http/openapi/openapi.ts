@@ -1,5 +1,4 @@
 import type { Action } from '../../resources/operations/action.ts';
-import { ACTIONS } from '../../actions.ts';
 import { BRANDS } from '../../brands/brands.ts';
 import type { JsonSchema } from '../../core/field.ts';
 import { DOCUMENTED_TYPES } from '../../resources/resources.ts';
@@ -31,10 +30,21 @@ A caller sees only the zones of its project, unless the request covers all proje
 
 The service checks rights before it reads a body or looks for a resource. A caller who lacks the right therefore cannot find out whether a resource exists. With the setting \`auth.insufficientRightsStatus: 403\`, such a request gets 403 with the type \`forbidden\` instead of 401 with the type \`access_denied\`.`;
 
-/** Returns the same for every host and all settings. `guides` is the URL of the guides' folder. */
-export function describeApi(version: string, guides: string): Omit<ApiDocument, 'servers'> {
-  const groups = new Set(ACTIONS.flatMap(({ group }) => group ?? []));
-  const types = new Set([...DOCUMENTED_TYPES, ...ACTIONS.map(({ type }) => type)]);
+export interface DescribedService {
+  readonly version: string;
+  /** The URL of the guides' folder. */
+  readonly guides: string;
+  readonly actions: readonly Action[];
+}
+
+/** Returns the same for every host and all settings. */
+export function describeApi({
+  version,
+  guides,
+  actions,
+}: DescribedService): Omit<ApiDocument, 'servers'> {
+  const groups = new Set(actions.flatMap(({ group }) => group ?? []));
+  const types = new Set([...DOCUMENTED_TYPES, ...actions.map(({ type }) => type)]);
   return {
     openapi: '3.1.1',
     info: {
@@ -50,11 +60,11 @@ export function describeApi(version: string, guides: string): Omit<ApiDocument, 
       ...groups,
       OPEN_TAG,
     ],
-    paths: { ...apiPaths(DOCUMENTED_TYPES, ACTIONS), ...openPaths() },
+    paths: { ...apiPaths(DOCUMENTED_TYPES, actions), ...openPaths() },
     components: {
       schemas: Object.fromEntries([
         ...DOCUMENTED_TYPES.flatMap(resourceSchemas),
-        ...ACTIONS.flatMap(actionSchemas),
+        ...actions.flatMap(actionSchemas),
         ['Error', ERROR_SCHEMA],
       ]),
       parameters: SHARED_PARAMETERS,
