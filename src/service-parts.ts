@@ -6,6 +6,8 @@ import { openAuthentication, type Authentication } from './sign-in-methods.ts';
 import { createClock, systemTime } from './clock.ts';
 import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
 import type { Config } from './config/options.ts';
+import { addConsole, readConsole } from './console/http/pages.ts';
+import { addConsoleSessions } from './console/http/session.ts';
 import type { Encryption } from './secrets/encryption-status.ts';
 import type { ServiceError } from './core/errors.ts';
 import type { Clock } from './core/ports.ts';
@@ -17,7 +19,7 @@ import type { LiveSettings } from './http/live-settings.ts';
 import { ENCRYPTION_GAUGES, ROTATION_GAUGES, TRAIL_GAUGES } from './http/metrics/metric-table.ts';
 import { addDatabaseGauges, createMetrics, createPassMetrics } from './http/metrics/metrics.ts';
 import type { Log } from './http/request-log.ts';
-import { createServer, type HttpServer } from './http/server.ts';
+import { createServer, type HttpServer, type ServerOptions } from './http/server.ts';
 import { serveAgents } from './delivery/agents/serve-agents.ts';
 import { prepareDelivery, type RunningDelivery } from './delivery/reconciler/delivery.ts';
 import {
@@ -229,15 +231,20 @@ export function startAuthentication(base: Base): Authentication {
 
 /** Creates the HTTP server, which does not listen yet. */
 export function openServer(
-  { config, log, metrics, database, dependencies }: Base,
+  base: Base,
   settings: LiveSettings,
   { authenticate, cachedCaller, noteUse, challenges }: Authentication,
-): HttpServer {
+): HttpServer & { readonly hasConsole: boolean } {
+  const { config, log, metrics, database, dependencies } = base;
   const { shared } = parseDatabase(config.database).kind;
   const limits = connectionLimits(config, shared, readOpenFilesLimit());
   if (limits.openFiles !== undefined) log.warn(limits, FEW_FILES);
-  const folder = dependencies.consoleFolder ?? CONSOLE_FOLDER;
-  return createServer({
+  const urls = {
+    publicUrl: publicUrlOf(config),
+    trustProxyHeaders: config.api.trustProxyHeaders,
+  };
+  const routes = consoleRoutes(base, { authenticate, urls });
+  const server = createServer({
     ...config.api,
     ...BYTE_LIMITS,
     ...dependencies.byteLimits,
@@ -251,14 +258,34 @@ export function openServer(
     authenticate,
     known: cachedCaller,
     noteUse,
-    webConsole: config.console.enabled
-      ? { folder, methods: config.auth.method, ...config.console }
-      : undefined,
+    ...routes,
     databaseConnections: database.connections,
-    urls: { publicUrl: publicUrlOf(config), trustProxyHeaders: config.api.trustProxyHeaders },
+    urls,
     errors: { insufficientRightsStatus: insufficientRightsStatus(config.auth), challenges },
     tls: config.tls,
   });
+  return { ...server, hasConsole: routes.hasConsole };
+}
+
+function consoleRoutes(
+  { config, dependencies }: Base,
+  shared: Pick<ServerOptions, 'authenticate' | 'urls'>,
+): Pick<ServerOptions, 'furtherRoutes' | 'hasConsole'> {
+  const { enabled, idleSeconds, lifetimeSeconds } = config.console;
+  if (!enabled) return { furtherRoutes: [], hasConsole: false };
+  const files = readConsole(dependencies.consoleFolder ?? CONSOLE_FOLDER);
+  const sessions = {
+    ...shared,
+    version: VERSION,
+    idleSeconds,
+    lifetimeSeconds,
+    methods: config.auth.method,
+    seconds: () => performance.now() / 1000,
+  };
+  return {
+    furtherRoutes: [(app) => addConsole(app, files), (app) => addConsoleSessions(app, sessions)],
+    hasConsole: files !== undefined,
+  };
 }
 
 export function publicUrlOf({ publicUrl }: Config): string | undefined {

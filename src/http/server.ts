@@ -11,8 +11,6 @@ import { codeOf } from '../net/faults.ts';
 import { addActions } from './actions.ts';
 import { createAdmission, createLongWork, type AdmissionLimits } from './admission/admission.ts';
 import { addCollection } from './collections.ts';
-import { addConsole, readConsole } from '../console/http/pages.ts';
-import { addConsoleSessions } from '../console/http/session.ts';
 import { REQUEST_ID_HEADER } from './request/context.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
 import {
@@ -35,7 +33,6 @@ import {
 } from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
 import { createResponseBatches } from './connection/response-batches.ts';
-import type { AuthMethod } from '../core/settings.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
 import { createRequestLog, type Log } from './request-log.ts';
 import { prepareRoutes, routeOf } from './request/routes.ts';
@@ -55,14 +52,10 @@ export interface ServerOptions
   readonly urls: UrlSettings;
   readonly errors: ErrorResponseSettings;
   readonly maxBodyBytes: number;
-  readonly webConsole?: WebConsole | undefined;
-}
-
-export interface WebConsole {
-  readonly folder: string;
-  readonly idleSeconds: number;
-  readonly lifetimeSeconds: number;
-  readonly methods: readonly AuthMethod[];
+  /** Add the routes that belong neither to a resource nor to an action, nor to HTTP itself. */
+  readonly furtherRoutes: readonly ((app: FastifyInstance) => void)[];
+  /** Whether the web console is among these routes. */
+  readonly hasConsole: boolean;
 }
 
 /** The response statuses that the audit trail counts as refused requests. */
@@ -73,7 +66,6 @@ const NO_QUERY = Object.freeze({});
 export interface HttpServer {
   readonly app: FastifyInstance;
   change(settings: LiveSettings): void;
-  readonly hasConsole: boolean;
 }
 
 export function createServer(options: ServerOptions): HttpServer {
@@ -82,8 +74,8 @@ export function createServer(options: ServerOptions): HttpServer {
   prepareRoutes(app);
   const settings = createSettings(options, () => performance.now() / 1000);
   checkRequests(app, options, settings.current, everyHeaders);
-  const hasConsole = addAllRoutes(app, options);
-  return { app, change: settings.change, hasConsole };
+  addAllRoutes(app, options);
+  return { app, change: settings.change };
 }
 
 function createApp(
@@ -219,19 +211,12 @@ function closeIfStopping(app: FastifyInstance, request: FastifyRequest, reply: F
   else reply.header('connection', 'close');
 }
 
-/** Returns whether the console is among the routes. */
-function addAllRoutes(app: FastifyInstance, options: ServerOptions): boolean {
-  const { dependencies, metrics, webConsole, version, guides, actions } = options;
+function addAllRoutes(app: FastifyInstance, options: ServerOptions): void {
+  const { dependencies, metrics, version, guides, actions, furtherRoutes, hasConsole } = options;
   const { store, settings } = dependencies;
   const ping = singleFlight(() => store.ping());
-  const consoleFiles = webConsole === undefined ? undefined : readConsole(webConsole.folder);
-  const hasConsole = consoleFiles !== undefined;
   addProbes(app, ping, hasConsole);
-  if (webConsole !== undefined) {
-    const seconds = () => performance.now() / 1000;
-    addConsole(app, consoleFiles);
-    addConsoleSessions(app, { ...options, ...webConsole, seconds });
-  }
+  for (const add of furtherRoutes) add(app);
   addMetrics(app, metrics, { store, ping });
   addDocuments(app, { version, guides, actions }, hasConsole);
   for (const type of RESOURCE_TYPES) addCollection(app, type, settings);
@@ -240,7 +225,6 @@ function addAllRoutes(app: FastifyInstance, options: ServerOptions): boolean {
     runLongWork: createLongWork(2),
     sendLines: createLineSender(),
   });
-  return hasConsole;
 }
 
 function noCompiler(): never {

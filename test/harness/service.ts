@@ -219,6 +219,8 @@ export function serverSettingsOn(config: Config, dependencies: ActionDependencie
     version: 'test',
     guides: 'https://guides.example',
     actions: ACTIONS,
+    furtherRoutes: [],
+    hasConsole: false,
     urls: { publicUrl: undefined, trustProxyHeaders: config.api.trustProxyHeaders },
     tls: config.tls,
   };

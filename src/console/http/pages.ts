@@ -2,10 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../core/errors.ts';
 import { isObject } from '../../core/field.ts';
-import { addRoutes } from '../../http/request/routes.ts';
+import { weightsIn } from '../../http/request/accept.ts';
+import {
+  addRoutes,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from '../../http/request/routes.ts';
 
 export interface ConsoleFiles {
   readonly page: Asset;
@@ -109,23 +114,4 @@ async function send(
   reply.header('vary', [vary, 'Accept-Encoding'].filter(Boolean).join(', '));
   const body = isCompressed ? await asset.compressed() : asset.content;
   return reply.header('content-type', asset.mediaType).send(body);
-}
-
-/** Returns whether a caller would rather get a page than JSON: a browser, and no program. */
-export function prefersHtml({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
-  const weights = weightsIn(headers.accept ?? '');
-  const html = weights.get('text/html') ?? 0;
-  const others = ['application/json', 'application/*', '*/*'].map((type) => weights.get(type) ?? 0);
-  return html > Math.max(...others);
-}
-
-/** Returns the weights in an Accept header (RFC 9110 section 12.4.2). */
-function weightsIn(header: string): ReadonlyMap<string, number> {
-  return new Map(
-    header.split(',').map((range) => {
-      const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-      const weight = parameters.find((each) => each.startsWith('q='))?.slice(2);
-      return [type, weight === undefined ? 1 : Number(weight) || 0];
-    }),
-  );
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { whoamiOf } from '../../tokens/actions/whoami.ts';
 import { createCode, credentialOf, endSession } from '../../tokens/session-operations.ts';
 import { FAULTS } from '../../delivery/faults.ts';
@@ -12,7 +11,12 @@ import { cookieFor } from '../../http/request/cookie.ts';
 import { JSON_TYPE } from '../../http/request/errors.ts';
 import { changeContext, signedIn, tokenOf } from '../../http/request/guard.ts';
 import { createSignIn, type ConsoleSessions } from './sign-in.ts';
-import { addRoutes, type Handler } from '../../http/request/routes.ts';
+import {
+  addRoutes,
+  type FastifyInstance,
+  type FastifyRequest,
+  type Handler,
+} from '../../http/request/routes.ts';
 import { baseUrl } from '../../http/request/urls.ts';
 
 const SESSION_PATH = '/console/session';

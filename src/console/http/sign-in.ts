@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { readActionBody } from '../../resources/operations/action.ts';
 import {
   credentialOf,
@@ -19,6 +18,7 @@ import { cookieFor, isSameOrigin, sessionValue } from '../../http/request/cookie
 import { fromItsAddress, originOf } from '../../http/request/guard.ts';
 import { readJsonBody } from '../../http/request/json-body.ts';
 import { createBuckets } from '../../http/request/rate-limit.ts';
+import type { FastifyRequest } from '../../http/request/routes.ts';
 import type { UrlSettings } from '../../http/request/urls.ts';
 
 export interface ConsoleSessions {

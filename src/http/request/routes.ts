@@ -4,6 +4,8 @@ import { isObject } from '../../core/field.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Operation } from '../../core/resource.ts';
 
+export type { FastifyInstance, FastifyReply, FastifyRequest };
+
 /** Returns the text of the response, or `reply` if the handler sends the response itself. */
 export type Handler = (
   request: FastifyRequest,
