@@ -16,25 +16,30 @@ import { POLL_MS, type RotationObserver } from './rotation/advance.ts';
 import { WINDOW_MS } from './rotation/facts.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import type { LiveSettings } from './http/live-settings.ts';
-import { ENCRYPTION_GAUGES, ROTATION_GAUGES, TRAIL_GAUGES } from './http/metrics/metric-table.ts';
-import { addDatabaseGauges, createMetrics, createPassMetrics } from './http/metrics/metrics.ts';
+import { addDatabaseGauges, createMetrics } from './http/metrics/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer, type HttpServer, type ServerOptions } from './http/server.ts';
 import { serveAgents } from './delivery/agents/serve-agents.ts';
+import { createPassMetrics, DELIVERY_METRICS } from './delivery/metrics.ts';
 import { prepareDelivery, type RunningDelivery } from './delivery/reconciler/delivery.ts';
 import {
   BYTE_LIMITS,
   insufficientRightsStatus,
   type LastingDependencies,
 } from './service-settings.ts';
+import { AUDIT_METRICS, TRAIL_GAUGES } from './audit/metrics.ts';
 import { openAudit } from './audit/store/open.ts';
 import { parseDatabase } from './sql/databases.ts';
 import { openDelivery } from './delivery/store/delivery-status.ts';
 import { openDatabase } from './database/open-database.ts';
 import { openKeyring } from './secrets/store/open-keyring.ts';
+import { ROTATION_GAUGES } from './rotation/metrics.ts';
 import { runRotations } from './rotation/job.ts';
+import { ENCRYPTION_GAUGES } from './secrets/metrics.ts';
 import { runEncryption } from './secrets/store/encryption.ts';
+import { KEYSTONE_METRICS } from './keystone/metrics.ts';
 import { runSessionCleanUp } from './tokens/job/sessions.ts';
+import { TOKEN_METRICS } from './tokens/metrics.ts';
 import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
 
 /** The dependencies of a service. Tests may replace the optional dependencies. */
@@ -55,13 +60,16 @@ export interface ServiceDependencies {
   readonly byteLimits?: Partial<typeof BYTE_LIMITS>;
 }
 
+/** The tables of what features count, in the order in which `/metrics` shows them. */
+const FEATURE_METRICS = [KEYSTONE_METRICS, TOKEN_METRICS, AUDIT_METRICS, DELIVERY_METRICS];
+
 export type Base = Awaited<ReturnType<typeof openBase>>;
 
 /** Opens the database, and updates its schema. */
 export async function openBase(config: Config, dependencies: ServiceDependencies) {
   const { log } = dependencies;
   const clock = dependencies.clock ?? createClock(undefined, undefined, reportClockStep(log));
-  const metrics = createMetrics(VERSION);
+  const metrics = createMetrics(VERSION, FEATURE_METRICS);
   const secrets = openKeyring(config.database, config.encryption);
   const observer = {
     committed(writes: number, seconds: number) {

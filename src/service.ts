@@ -1,7 +1,7 @@
 import type { Config } from './config/options.ts';
 import { warnAboutKey } from './config/reload.ts';
+import { addNameServerGauges } from './delivery/metrics.ts';
 import { changeCertificate, type Certificate } from './http/connection/node-server.ts';
-import { addNameServerGauges } from './http/metrics/metrics.ts';
 import { handlersEnded } from './http/request/routes.ts';
 import {
   createDelivery,

@@ -1,36 +1,42 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
-import { withStatus } from '../../delivery/status.ts';
-import type { Store } from '../../core/ports.ts';
-import { MAX_LIMIT } from '../../core/settings.ts';
-import { nameServer } from '../../resources/name-server.ts';
 import { cachedFlight } from '../../core/scheduling/single-flight.ts';
 import {
-  COUNTED,
+  BASE_METRICS,
   LIVE,
-  NAME_SERVER_GAUGES,
   type CountedMetric,
   type DatabaseGauge,
+  type MetricTable,
 } from './metric-table.ts';
 
 /** Without this cache, the database would count rows at each scrape. */
 export const MAX_AGE_SECONDS = 15;
 
-type Counted = typeof COUNTED;
-type Labels<N extends keyof Counted> = Counted[N] extends { labels: readonly (infer L)[] }
+type LabelValues = Readonly<Record<string, string | number>>;
+type Labels<M> = M extends { readonly labels: readonly (infer L)[] }
   ? Readonly<Record<L & string, string | number>>
   : undefined;
 
-export interface Metrics {
+// Unions of arguments, so that metrics of more tables serve where those of one are asked for.
+type NoteArguments<T extends MetricTable> = T extends unknown
+  ? {
+      [N in keyof T & string]: [name: N, value?: number, labels?: Labels<T[N]>];
+    }[keyof T & string]
+  : never;
+type BeginArguments<T extends MetricTable> = T extends unknown
+  ? { [N in keyof T & string]: [name: N, labels: Labels<T[N]>] }[keyof T & string]
+  : never;
+
+/** Counts what the tables `T` list. A feature asks only for the metrics of its own table. */
+export interface Metrics<T extends MetricTable = typeof BASE_METRICS> {
   readonly registry: Registry;
   /**
    * Adds `value` to a counter, or to the observations of a histogram. Labels never contain data of
    * a request, which would make a series for each.
    */
-  note<N extends keyof Counted>(name: N, value?: number, labels?: Labels<N>): void;
+  readonly note: (...given: NoteArguments<T>) => void;
   /** Shows a counter or a histogram without observations, so that its first increase is visible. */
-  begin<N extends keyof Counted>(name: N, labels: Labels<N>): void;
+  readonly begin: (...given: BeginArguments<T>) => void;
   live(name: keyof typeof LIVE, read: () => number | Promise<number>): void;
 }
 
@@ -41,8 +47,14 @@ export interface Metrics {
  */
 const EVENT_LOOP_MS = 200;
 
-/** Process metrics (CPU, memory, event loop, descriptors) are prom-client's defaults. */
-export function createMetrics(version: string): Metrics {
+/**
+ * Returns the metrics of every service and of the tables of features. Process metrics (CPU, memory,
+ * event loop, descriptors) are prom-client's defaults.
+ */
+export function createMetrics<T extends MetricTable = never>(
+  version: string,
+  features: readonly T[] = [],
+): Metrics<typeof BASE_METRICS | T> {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_MS });
@@ -53,11 +65,11 @@ export function createMetrics(version: string): Metrics {
     registers,
   } as const;
   new Gauge(build).set({ version }, 1);
-  const counted = new Map<
-    string,
-    (labels: Record<string, string | number>, value: number | undefined) => void
-  >(
-    Object.entries<CountedMetric>(COUNTED).map(([name, { help, labels = [], buckets }]) => {
+  const tables = [BASE_METRICS, ...features].flatMap((table) =>
+    Object.entries<CountedMetric>(table),
+  );
+  const counted = new Map<string, (labels: LabelValues, value: number | undefined) => void>(
+    tables.map(([name, { help, labels = [], buckets }]) => {
       const details = { name, help, labelNames: labels, registers };
       if (buckets === undefined) {
         const counter = new Counter(details);
@@ -73,8 +85,10 @@ export function createMetrics(version: string): Metrics {
   );
   return {
     registry,
-    note: (name, value = 1, labels) => counted.get(name)?.(labels ?? {}, value),
-    begin: (name, labels) => counted.get(name)?.(labels ?? {}, undefined),
+    note: (name: string, value = 1, labels?: LabelValues) =>
+      counted.get(name)?.(labels ?? {}, value),
+    begin: (name: string, labels: LabelValues | undefined) =>
+      counted.get(name)?.(labels ?? {}, undefined),
     live(name, read) {
       new Gauge({
         name,
@@ -96,7 +110,7 @@ const DATABASE_TIMEOUT_MS = 3000;
  * concurrent scrapes. A scrape omits the series if `read` fails or takes more than 3 seconds.
  */
 export function addDatabaseGauges<T>(
-  { registry }: Metrics,
+  { registry }: Pick<Metrics, 'registry'>,
   read: () => Promise<T>,
   gauges: readonly DatabaseGauge<T>[],
 ): void {
@@ -118,72 +132,6 @@ export function addDatabaseGauges<T>(
         else for (const [labels, value] of values) this.set(labels, value);
       },
     });
-}
-
-/** The result begins the counters of all name servers. Scrapes begin those of new ones. */
-export function addNameServerGauges(
-  metrics: Metrics,
-  store: Store,
-  status: Pick<DeliveryStatus, 'statuses'>,
-): () => Promise<void> {
-  const begun = new Set<string>();
-  const query = { limit: MAX_LIMIT, sortField: 'created_at', descending: false, conditions: [] };
-  const readServers = async () => {
-    const servers = await store.list(nameServer, query);
-    const statuses = await status.statuses(servers.map(({ id }) => id));
-    for (const { name } of servers) {
-      if (!begun.has(name)) beginPassMetrics(metrics, name);
-      begun.add(name);
-    }
-    return servers.map((server) => withStatus(server, statuses.get(server.id)));
-  };
-  addDatabaseGauges(metrics, readServers, NAME_SERVER_GAUGES);
-  return async () => {
-    await readServers();
-  };
-}
-
-interface ObservedPass {
-  readonly server: { readonly name: string };
-  readonly outcome: string;
-  readonly error: { readonly code: string } | null;
-  readonly foundDrift: boolean;
-  readonly lagSeconds: number | undefined;
-}
-
-/**
- * Begins the metrics of which an alert must see the first increase. All others have no series
- * before there is something to count, which keeps a scrape of many name servers short.
- */
-function beginPassMetrics({ begin }: Metrics, name: string): void {
-  const server = { name_server: name };
-  begin('tsigil_delivery_drift_total', server);
-  begin('tsigil_delivery_seconds', server);
-}
-
-/** The maximum number of reasons per name server. Agents can report any text as a reason. */
-const MAX_CODES = 32;
-
-export function createPassMetrics({
-  note,
-}: Metrics): (pass: ObservedPass, seconds: number) => void {
-  const codes = new Map<string, Set<string>>();
-  const codeOf = (server: string, code: string): string => {
-    const known = codes.get(server) ?? new Set();
-    codes.set(server, known);
-    if (known.size < MAX_CODES) known.add(code);
-    return known.has(code) ? code : 'other';
-  };
-  return ({ server: { name }, outcome, error, foundDrift, lagSeconds }, seconds) => {
-    const server = { name_server: name };
-    note('tsigil_delivery_passes_total', 1, { ...server, result: outcome });
-    note('tsigil_delivery_pass_duration_seconds', seconds, server);
-    if (error !== null)
-      note('tsigil_delivery_failures_total', 1, { ...server, code: codeOf(name, error.code) });
-    if (foundDrift) note('tsigil_delivery_drift_total', 1, server);
-    if (lagSeconds !== undefined && outcome !== 'failed')
-      note('tsigil_delivery_seconds', lagSeconds, server);
-  };
 }
 
 /** Returns the result of `work`, or undefined if it fails or takes more than 3 seconds. */
