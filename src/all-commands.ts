@@ -1,10 +1,7 @@
 import type { Command } from 'commander';
-import {
-  consoleLink,
-  DELIVERY,
-  keyUses,
-  SERVER_ACTIONS,
-} from './delivery/commands/action-commands.ts';
+import { DELIVERY, SERVER_ACTIONS } from './delivery/commands/name-servers.ts';
+import { keyUses } from './uses/commands.ts';
+import { consoleLink } from './tokens/commands/console-link.ts';
 import { AUDIT } from './audit/commands/audit-commands.ts';
 import { ENCRYPTION } from './secrets/commands.ts';
 import { keyGrants } from './keys/commands/grants.ts';

@@ -1,47 +1,15 @@
 import { REPORTING_UNKNOWN_KEYS } from '../../brands/brands.ts';
 import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from '../requests.ts';
 import { SETUP } from '../actions/setup.ts';
-import { coverageText, KEY_USES } from '../../uses/key-uses.ts';
 import { NAME_SERVER_CHECK, REQUESTED, RESUMED } from '../responses.ts';
-import { anyText, timestamp } from '../../core/field.ts';
-import { responseObject } from '../../core/object.ts';
 import { nameServer } from '../../resources/name-server.ts';
-import { tsigkey } from '../../resources/tsigkey.ts';
-import { timestampOf } from '../../core/text/timestamps.ts';
 import { toggle } from '../../cli/flags/flag.ts';
-import { isWhole } from '../../cli/flags/flags.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
-import { printItem, printList } from '../../cli/output/output.ts';
+import { printList } from '../../cli/output/output.ts';
 import { plainLines } from '../../cli/output/plain-text.ts';
 import { writeLine } from '../../cli/output/write-line.ts';
 import { givenName } from '../../cli/service/resource-requests.ts';
 import { actionCommand, columnsIn } from '../../cli/commands/action-command.ts';
-
-export const keyUses = actionCommand({
-  name: 'uses',
-  description: 'show which name servers saw a use of a tsigkey, by which client, and when',
-  about: tsigkey,
-  request: 'GET /v2/tsigkeys/{id}/uses',
-  response: KEY_USES,
-  columns: ['name_server', 'state', 'operation', 'outcome', 'address', 'last_at', 'count'],
-  examples: ['tsigil tsigkey uses transfer', 'tsigil tsigkey uses transfer -f json'],
-  print(shown, { columns, flags, terminal }) {
-    if (isWhole(flags)) {
-      printItem(terminal, shown, Object.keys(shown), flags);
-      return;
-    }
-    const rows = shown.servers.flatMap(({ name_server: name, state, uses }) =>
-      (uses.length === 0 ? [{}] : uses).map((use) => ({ name_server: name, state, ...use })),
-    );
-    printList(terminal, rows, columns, flags);
-    const now = timestampOf(terminal.now());
-    for (const { name_server: name, since, reason } of shown.servers)
-      writeLine(
-        terminal.err,
-        `${name}: ${since === null ? (reason ?? '') : coverageText(since, now)}`,
-      );
-  },
-});
 
 export const SERVER_ACTIONS = [
   actionCommand({
@@ -136,17 +104,3 @@ export const DELIVERY = {
     }),
   ],
 };
-
-export const consoleLink = actionCommand({
-  name: 'console',
-  description:
-    'print a link that signs a browser in to the web console with the token in use; the link works once, within a minute',
-  summary: 'print a link to sign in to the web console',
-  request: 'POST /console/code',
-  response: responseObject({ code: anyText(), expires_at: timestamp() }),
-  examples: ['tsigil console', 'xdg-open "$(tsigil console)"'],
-  print({ code }, { connection, terminal }) {
-    // A browser sends no fragment to a server, so no log and no proxy has the code.
-    writeLine(terminal.out, `${connection.url}/console/#code=${encodeURIComponent(code)}`);
-  },
-});
