@@ -1,6 +1,5 @@
 import { isUse, KEY_USES } from '../../uses/key-uses.ts';
 import { ALGORITHM_NAMES, type AlgorithmName } from '../../dns/algorithms.ts';
-import { wireProblems } from '../../formats/key.ts';
 import { DEFAULT_POOL_ID } from '../../resources/pool.ts';
 import { generateSecret, tsigkey } from '../../resources/tsigkey.ts';
 import { LIFECYCLE } from '../../rotation/shown.ts';
@@ -10,6 +9,7 @@ import { shellCommand } from '../../core/text/shell-word.ts';
 import { DAY_MS, millisecondsOf } from '../../core/text/timestamps.ts';
 import { DESCRIPTION_FLAGS, readDescription } from '../../rotation/commands/description-flags.ts';
 import { text } from '../../cli/flags/flag.ts';
+import { assertUsableName, isUnusableName } from '../../cli/flags/names.ts';
 import type { ResourceCommand } from '../../cli/flags/resource-command.ts';
 import { readPastTime, readTime } from '../../cli/flags/time.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
@@ -136,20 +136,6 @@ async function listUnused(
     );
   }
   return unused;
-}
-
-function isUnusableName(name: unknown): boolean {
-  return typeof name === 'string' && wireProblems({ name }).length > 0;
-}
-
-/** Throws `CommandError` for a name that the service and Designate accept, but no name server. */
-export function assertUsableName(name: unknown): void {
-  if (!isUnusableName(name)) return;
-  throw new CommandError(
-    EXIT.usage,
-    `No name server can have a key with the name '${String(name)}'`,
-    'Use letters, digits, hyphens and underscores, joined by single dots, such as transfer.example. To keep the name only in Tsigil, add --force.',
-  );
 }
 
 interface UsedKey {

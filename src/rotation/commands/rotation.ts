@@ -10,6 +10,7 @@ import { shellCommand } from '../../core/text/shell-word.ts';
 import { defineCommand, type CommonFlags, type Run } from '../../cli/flags/command.ts';
 import { choice, dashed, text, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
 import { checkColumns } from '../../cli/flags/flags.ts';
+import { assertUsableName } from '../../cli/flags/names.ts';
 import { readReferences } from '../../cli/flags/references.ts';
 import { columnsOf } from '../../cli/flags/resource-command.ts';
 import {
@@ -37,7 +38,6 @@ import {
   MAX_WAIT_MS,
   waitUntilDelivered,
 } from '../../delivery/commands/deliveries.ts';
-import { assertUsableName } from '../../keys/commands/verbs.ts';
 import { printNextSteps } from '../../cli/commands/resource-verb.ts';
 
 const STRONG = 'hmac-sha256';
