@@ -1,10 +1,9 @@
-import { InvalidArgumentError } from 'commander';
 import { BULK_RESPONSE, MAX_ENTRIES, MAX_LIST_BYTES, type BulkResponse } from './bulk-request.ts';
 import { refusedEntries, type ListEntry, type TldList } from './list.ts';
 import { SECTIONS, WILDCARD_CHOICES } from './public-suffix.ts';
 import { detectFormat, LIST_FORMATS, readTldList } from './read-list.ts';
 import { defineCommand } from '../cli/flags/command.ts';
-import { choice, defaulting, parsed, toggle } from '../cli/flags/flag.ts';
+import { choice, defaulting, InvalidArgumentError, parsed, toggle } from '../cli/flags/flag.ts';
 import { CommandError, EXIT } from '../cli/output/command-error.ts';
 import { createReport, quote, type Report } from '../cli/output/import-report.ts';
 import type { Terminal } from '../cli/output/terminal.ts';

@@ -1,5 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 
+export { InvalidArgumentError };
+
 interface FlagTraits {
   readonly short?: string;
   /** The flags, by name in camel case, and the arguments that exclude this one. */

@@ -1,7 +1,6 @@
-import { InvalidArgumentError } from 'commander';
 import type { Consumer } from '../../resources/lineage.ts';
 import type { Description } from '../describe.ts';
-import { parsed, text, toggle } from '../../cli/flags/flag.ts';
+import { InvalidArgumentError, parsed, text, toggle } from '../../cli/flags/flag.ts';
 import { readExpiry } from '../../cli/flags/time.ts';
 
 /** The values of the flags about the use of a key. False takes a value away. */
