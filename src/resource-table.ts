@@ -8,7 +8,7 @@ import { columnsOf, type ResourceCommand } from './cli/flags/resource-command.ts
 import { TOKEN_FLAGS } from './cli/flags/token-flags.ts';
 import { withLimits } from './cli/service/token-limits.ts';
 import { SERVER_DELETION, ZONE_DELETION } from './keys/commands/deletion-reasons.ts';
-import { reportRemoving } from './delivery/commands/deliveries.ts';
+import { KEY_DELIVERY, reportRemoving } from './delivery/commands/deliveries.ts';
 import { reportOpeningKeys } from './keys/commands/grants.ts';
 import { DEFAULT_ALGORITHM, KEY_VERBS } from './keys/commands/verbs.ts';
 
@@ -45,7 +45,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       scope: 'POOL',
       resource_id: 'the default pool',
     },
-    isDelivered: true,
+    delivery: KEY_DELIVERY,
     ...KEY_VERBS,
     referenceVerbs: {
       create: 'apply the key to',

@@ -8,6 +8,7 @@ import {
   columnsOf,
   listColumns,
   VERBS,
+  type Holders,
   type ResourceCommand,
   type Verb,
 } from '../flags/resource-command.ts';
@@ -19,12 +20,6 @@ import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
 import { call, type Connection } from '../service/client.ts';
 import { listItems, withHints } from '../service/resource-requests.ts';
-import {
-  describeLoss,
-  holdersOf,
-  waitForRemoval,
-  type Holders,
-} from '../../delivery/commands/deliveries.ts';
 import { createCommand, setCommand } from './resource-write.ts';
 import { RESOURCE_COMMANDS } from '../../resource-table.ts';
 import {
@@ -178,7 +173,7 @@ async function deleteAll(
   isWaiting: boolean,
   terminal: Terminal,
 ): Promise<void> {
-  const { type, isDelivered = false } = resource;
+  const { type, delivery } = resource;
   const removing: Holders[] = [];
   const { signal, release } = catchInterrupt(terminal);
   const total = idsOrNames.length;
@@ -192,15 +187,13 @@ async function deleteAll(
         const holders = await withHints(type, async () => {
           const path = await pathOf(connection, resource, idOrName);
           const found = { name: idOrName, path };
-          const before = isDelivered
-            ? await holdersOf(connection, found, isWaiting)
-            : { ...found, servers: [] };
+          const before = await delivery?.holdersOf(connection, found, isWaiting);
           await call(connection, 'DELETE', path);
           return before;
         });
         deleted += 1;
-        terminal.out.write(`${plainCell(`${idOrName}: deleted${describeLoss(holders)}`)}\n`);
-        if (holders.servers.length > 0) removing.push(holders);
+        terminal.out.write(`${plainCell(`${idOrName}: deleted${holders?.loss ?? ''}`)}\n`);
+        if (holders !== undefined && holders.servers.length > 0) removing.push(holders);
       } catch (error) {
         const canContinue =
           error instanceof CommandError && error.exitCode === EXIT.refused && total > 1;
@@ -212,7 +205,7 @@ async function deleteAll(
   } finally {
     release();
   }
-  if (isWaiting) await waitForRemoval(connection, removing, terminal);
+  if (isWaiting) await delivery?.waitForRemoval(connection, removing, terminal);
   if (refused > 0)
     throw new CommandError(EXIT.refused, `${deleted} of ${total} deleted, ${refused} not deleted`);
 }

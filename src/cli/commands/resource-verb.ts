@@ -13,7 +13,6 @@ import { plainCell, printItem, type OutputFlags } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { Connection } from '../service/client.ts';
 import { findPath, withoutSecrets, type Item } from '../service/resource-requests.ts';
-import { waitUntilDelivered } from '../../delivery/commands/deliveries.ts';
 
 export const VERB_ALIASES: Readonly<Partial<Record<Verb, string>>> = {
   create: 'add',
@@ -45,10 +44,10 @@ export function referenceOptionsOf(
 }
 
 export function waitFlags(
-  { isDelivered }: ResourceCommand,
+  { delivery }: ResourceCommand,
   description = 'wait up to 60 seconds until every name server has verified the key',
 ) {
-  return isDelivered === true ? { wait: toggle(description) } : {};
+  return delivery === undefined ? {} : { wait: toggle(description) };
 }
 
 export function forceFlags({ type, forces }: ResourceCommand, verb: Verb) {
@@ -114,11 +113,15 @@ export function printNextSteps(
 /** With `--wait`, waits until every name server has the resource. Throws `CommandError` otherwise. */
 export async function waitIfAsked(
   connection: Connection,
-  { type }: ResourceCommand,
+  { type, delivery }: ResourceCommand,
   { id }: Item,
   { wait }: FlagValues,
   terminal: Terminal,
 ): Promise<void> {
   if (wait === true)
-    await waitUntilDelivered(connection, `/v2/${type.collection}/${String(id)}`, terminal);
+    await delivery?.waitUntilDelivered(
+      connection,
+      `/v2/${type.collection}/${String(id)}`,
+      terminal,
+    );
 }

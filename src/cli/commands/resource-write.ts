@@ -15,7 +15,6 @@ import {
   withoutSecrets,
   type Item,
 } from '../service/resource-requests.ts';
-import { describeReplacement, holdersOf } from '../../delivery/commands/deliveries.ts';
 import {
   argumentOf,
   forceFlags,
@@ -116,7 +115,7 @@ function withArgument(
 type SetRun = Run<string, CommonFlags & FlagValues>;
 
 export function setCommand(resource: ResourceCommand) {
-  const { type, facts, isDelivered } = resource;
+  const { type, facts, delivery } = resource;
   return defineCommand({
     ...verbOf(resource, 'set'),
     description: `change a ${type.noun} and show it`,
@@ -131,9 +130,9 @@ export function setCommand(resource: ResourceCommand) {
       ...optionsOfFlags(facts?.flags ?? {}),
     ],
     flags: { ...waitFlags(resource), ...forceFlags(resource, 'set') },
-    ...(isDelivered === true
-      ? { asks: 'when --generate replaces a secret that name servers have' }
-      : {}),
+    ...(delivery === undefined
+      ? {}
+      : { asks: 'when --generate replaces a secret that name servers have' }),
     columns: columnsOf(type),
     run: (run) => set(resource, run),
   });
@@ -177,14 +176,14 @@ async function set(resource: ResourceCommand, run: SetRun): Promise<void> {
 
 async function confirmReplacement(
   connection: Connection,
-  { isDelivered }: ResourceCommand,
+  { delivery }: ResourceCommand,
   path: string,
   { argument: name, confirm, flags }: SetRun,
 ): Promise<void> {
-  if (isDelivered !== true || flags.yes === true) return;
-  const holders = await holdersOf(connection, { name, path }, true);
+  if (delivery === undefined || flags.yes === true) return;
+  const holders = await delivery.holdersOf(connection, { name, path }, true);
   if (holders.servers.length > 0)
-    await confirm('Replace the secret?', describeReplacement(holders));
+    await confirm('Replace the secret?', delivery.describeReplacement(holders));
 }
 
 async function generateSecret(

@@ -39,8 +39,8 @@ export interface ResourceCommand {
   nextSteps?(item: Item): readonly string[];
   /** The flags whose names differ from those of their fields, by field. */
   readonly flags?: Readonly<Record<string, FieldFlag>>;
-  /** Whether the service delivers the resources to name servers, for which `--wait` waits. */
-  readonly isDelivered?: boolean;
+  /** What `--wait` waits for, if the service delivers the resources to name servers. */
+  readonly delivery?: Delivery;
   /** Further columns of lists, which need further requests. */
   readonly states?: {
     readonly columns: readonly string[];
@@ -76,6 +76,38 @@ export interface ResourceCommand {
   };
   /** The examples of each verb. A verb without examples has no command. */
   readonly examples: Readonly<Partial<Record<Verb, readonly string[]>>>;
+}
+
+/** A resource, and the name servers that have any version of it. */
+export interface Holders {
+  readonly name: string;
+  readonly path: string;
+  /** Their names. */
+  readonly servers: readonly string[];
+  /** What a deletion does to them, as clauses after `deleted`. */
+  readonly loss: string;
+}
+
+export interface Delivery {
+  /** Throws `CommandError` if a name server lacks the resource at `path` after 60 s. */
+  waitUntilDelivered(connection: Connection, path: string, terminal: Terminal): Promise<void>;
+  /**
+   * Returns no name servers if the service does not show them to the token. Throws `CommandError` if
+   * the service cannot be reached, and with `isNeeded`, for any other failure.
+   */
+  holdersOf(
+    connection: Connection,
+    resource: Pick<Holders, 'name' | 'path'>,
+    isNeeded: boolean,
+  ): Promise<Holders>;
+  /** Returns in sentences what a new secret does to the clients of these name servers. */
+  describeReplacement(holders: Holders): string;
+  /** Throws `CommandError` if a name server still has a deleted resource after 60 s. */
+  waitForRemoval(
+    connection: Connection,
+    deleted: readonly Holders[],
+    terminal: Terminal,
+  ): Promise<void>;
 }
 
 /** Reports on standard error what concerns a resource. */

@@ -3,6 +3,7 @@ import { DELIVERIES, isPending, lacksAgent, REMOVING, type DeliveryState } from 
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { defineCommand } from '../../cli/flags/command.ts';
 import { toggle } from '../../cli/flags/flag.ts';
+import type { Delivery, Holders } from '../../cli/flags/resource-command.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import { printList } from '../../cli/output/output.ts';
 import type { Terminal } from '../../cli/output/terminal.ts';
@@ -112,13 +113,6 @@ async function waitForDelivery(
 
 const MAX_NAMES = 10;
 
-/** A key, and the name servers that have any version of it. */
-export interface Holders {
-  readonly name: string;
-  readonly path: string;
-  readonly servers: readonly Holder[];
-}
-
 interface Holder {
   readonly name_server: string;
   readonly state: DeliveryState;
@@ -126,11 +120,6 @@ interface Holder {
   readonly delivered_version: number;
 }
 
-/**
- * Returns which name servers have the key at `path`; none if the service does not show this to the
- * token. Throws `CommandError` if the service cannot be reached, and with `isNeeded`, for any other
- * failure.
- */
 export async function holdersOf(
   connection: Connection,
   key: Pick<Holders, 'name' | 'path'>,
@@ -138,17 +127,19 @@ export async function holdersOf(
 ): Promise<Holders> {
   const read = () => readDeliveries(connection, key.path, 0);
   const { rows = [] } = (await (isNeeded ? read() : ifReadable(read))) ?? {};
-  return { ...key, servers: rows.filter(({ delivered_version: version }) => version > 0) };
+  const holding = rows.filter(({ delivered_version: version }) => version > 0);
+  return { ...key, servers: namesOf(holding), loss: describeLoss(holding) };
 }
 
-/** Returns what a deletion does to the name servers that have a key, as clauses after `deleted`. */
-export function describeLoss({ servers }: Holders): string {
-  const [losing, keeping] = [true, false].map((isReached) =>
-    servers.filter(({ state }) => (state !== 'paused' && state !== 'failed') === isReached),
+function describeLoss(holding: readonly Holder[]): string {
+  const [losing = [], keeping = []] = [true, false].map((isReached) =>
+    holding.filter(({ state }) => (state !== 'paused' && state !== 'failed') === isReached),
   );
   return [
-    ...(losing?.length ? [`${namesOf(losing)} ${losing.length === 1 ? 'loses' : 'lose'} it`] : []),
-    ...(keeping ?? []).map(
+    ...(losing.length > 0
+      ? [`${listed(namesOf(losing))} ${losing.length === 1 ? 'loses' : 'lose'} it`]
+      : []),
+    ...keeping.map(
       ({ name_server: name, state, error }) =>
         `${name} keeps it until delivery works again (${error ?? state})`,
     ),
@@ -157,12 +148,16 @@ export function describeLoss({ servers }: Holders): string {
     .join('');
 }
 
-export function describeReplacement({ name, servers }: Holders): string {
-  return `The key '${name}' is on ${namesOf(servers)}. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one.`;
+function namesOf(servers: readonly Holder[]): string[] {
+  return servers.map(({ name_server: name }) => name);
 }
 
-function namesOf(servers: readonly Holder[]): string {
-  const names = servers.map(({ name_server: name }) => name);
+function describeReplacement({ name, servers }: Holders): string {
+  return `The key '${name}' is on ${listed(servers)}. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one.`;
+}
+
+function listed(servers: readonly string[]): string {
+  const names = [...servers];
   const others = names.splice(MAX_NAMES).length;
   if (others > 0) names.push(`${others} other name servers`);
   const last = names.pop() ?? '';
@@ -189,7 +184,7 @@ export async function waitForRemoval(
       hint ??= failure.hint;
     } catch (error) {
       if (!(error instanceof CommandError && error.status === 404)) throw error;
-      writeLine(terminal.out, `${name}: removed from ${namesOf(servers)}, and refused there`);
+      writeLine(terminal.out, `${name}: removed from ${listed(servers)}, and refused there`);
     }
   }
   if (remaining.length > 0)
@@ -229,6 +224,13 @@ export async function waitUntilDelivered(
   const { isDelivered, failure } = await waitForDelivery(connection, path, terminal);
   if (!isDelivered) throw failure;
 }
+
+export const KEY_DELIVERY: Delivery = {
+  waitUntilDelivered,
+  holdersOf,
+  describeReplacement,
+  waitForRemoval,
+};
 
 export const keyStatus = defineCommand({
   name: 'status',
