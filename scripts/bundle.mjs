@@ -13,6 +13,7 @@ const ENTRIES = [
   'cli/output/progress',
   'cli/output/yaml',
   'cli/program',
+  'commands',
   'config/config',
   'config/option',
   'config/options',
@@ -80,7 +81,7 @@ export async function bundle(checkout, target, entries = ENTRIES) {
       groups: [
         { name: 'version', test: /\/src\/version\.ts$/, priority: 1 },
         { name: 'start', test: /\/src\/commands\.ts$/, priority: 1 },
-        { name: 'client', test: /\/src\/cli\/commands\/resource-commands\.ts$/ },
+        { name: 'client', test: /\/src\/resource-table\.ts$/ },
       ],
     },
     charset: 'ascii', // Node.js reads a file with other characters into twice the memory

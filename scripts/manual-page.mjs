@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { examplesOf, optionsOf } from '../dist/cli/flags/help.js';
 import { createProgram } from '../dist/cli/program.js';
+import { COMMANDS } from '../dist/commands.js';
 import { VERSION } from '../dist/version.js';
 
 /** The variables that the commands read, in addition to those of the service's settings. */
@@ -190,10 +191,8 @@ function quote(text) {
 // This script runs no command, so the program needs no working terminal or service.
 process.stdout.write(
   manualPage(
-    await createProgram(VERSION, undefined, {
-      environment: {},
-      out: process.stdout,
-      err: process.stderr,
+    await createProgram(VERSION, COMMANDS, {
+      terminal: { environment: {}, out: process.stdout, err: process.stderr },
     }),
     VERSION,
   ),

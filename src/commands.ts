@@ -1,7 +1,14 @@
 import { EXIT } from './cli/output/command-error.ts';
-import { runCommand } from './cli/program.ts';
+import { runCommand, type Commands } from './cli/program.ts';
+import { LOCAL_COMMANDS } from './local-commands.ts';
 import { faultOf } from './net/faults.ts';
 import { VERSION } from './version.ts';
+
+export const COMMANDS: Commands = {
+  local: LOCAL_COMMANDS,
+  loadVerb: async () => (await import('./resource-table.ts')).addResourceVerb,
+  loadAll: async () => (await import('./command-table.ts')).addAllCommands,
+};
 
 export async function main(): Promise<void> {
   // The program that reads the output may close the pipe early, as `head` does. Any other write error
@@ -18,11 +25,9 @@ export async function main(): Promise<void> {
     // Errors on standard error cannot be reported.
   });
 
-  process.exitCode = await runCommand(
-    process.argv.slice(2),
-    VERSION,
-    () => import('./operator-commands.ts'), // loads the configuration
-    {
+  process.exitCode = await runCommand(process.argv.slice(2), VERSION, COMMANDS, {
+    local: () => import('./operator-commands.ts'), // loads the configuration
+    terminal: {
       environment: process.env,
       now: Date.now,
       async findService() {
@@ -43,5 +48,5 @@ export async function main(): Promise<void> {
         };
       },
     },
-  );
+  });
 }

@@ -4,6 +4,7 @@ import { tld } from './resources/tld.ts';
 import { token } from './resources/token.ts';
 import { tsigkey } from './resources/tsigkey.ts';
 import { zone } from './resources/zone.ts';
+import { verbAdder } from './cli/commands/resource-commands.ts';
 import { columnsOf, type ResourceCommand } from './cli/flags/resource-command.ts';
 import { TOKEN_FLAGS } from './cli/flags/token-flags.ts';
 import { withLimits } from './cli/service/token-limits.ts';
@@ -174,3 +175,5 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     },
   },
 ];
+
+export const addResourceVerb = verbAdder(RESOURCE_COMMANDS);

@@ -1,14 +1,25 @@
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { placedFault } from '../net/faults.ts';
-import { LOCAL_COMMANDS } from './commands/local-commands.ts';
-import { addCommand, type Tools } from './flags/command.ts';
+import { addCommand, type CommandDefinition, type Tools } from './flags/command.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { CommandError, EXIT } from './output/command-error.ts';
 import { plainLines } from './output/plain-text.ts';
 import { bold, textStyleOf, red, type Stream, type Terminal } from './output/terminal.ts';
-import type { LoadLocalCommands } from './service/local-commands.ts';
 import { formatHelp, optionDescription } from './root-help.ts';
+
+/** The commands of the program. A command line loads only those that it needs. */
+export interface Commands {
+  /** Those that run on this machine, such as `serve`. */
+  readonly local: readonly CommandDefinition[];
+  loadVerb(): Promise<AddVerb>;
+  loadAll(): Promise<AddAll>;
+}
+
+/** Adds only the command of one verb, such as `tsigkey list`. Returns false if there is none. */
+export type AddVerb = (program: Command, argv: readonly string[], tools: Tools) => boolean;
+
+export type AddAll = (program: Command, tools: Tools) => void;
 
 /**
  * Runs the command line `argv`, which excludes the program's name, and returns the exit code.
@@ -17,31 +28,31 @@ import { formatHelp, optionDescription } from './root-help.ts';
 export async function runCommand(
   argv: readonly string[],
   version: string,
-  local: LoadLocalCommands,
-  terminal: Terminal,
+  commands: Commands,
+  tools: Tools,
 ): Promise<number> {
-  const program = await programFor(argv, version, { local, terminal });
+  const program = await programFor(argv, version, commands, tools);
   try {
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return EXIT.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     const { message, hint } = error instanceof CommandError ? error : placedFault(error);
-    printError(terminal, `${message}\n${hint === undefined ? '' : `${hint}\n`}`);
+    printError(tools.terminal, `${message}\n${hint === undefined ? '' : `${hint}\n`}`);
     if (program.opts<{ debug?: boolean }>().debug === true)
-      terminal.err.write(`${plainLines(inspect(error))}\n`);
+      tools.terminal.err.write(`${plainLines(inspect(error))}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.refused;
   }
 }
 
 export async function createProgram(
   version: string,
-  local: LoadLocalCommands,
-  terminal: Terminal,
+  commands: Commands,
+  tools: Tools,
 ): Promise<Command> {
-  const program = emptyProgram(version, terminal);
-  const { addAllCommands } = await import('../all-commands.ts');
-  addAllCommands(program, { local, terminal });
+  const program = emptyProgram(version, tools.terminal);
+  const addAll = await commands.loadAll();
+  addAll(program, tools);
   reportUsageErrors(program);
   return program;
 }
@@ -54,26 +65,16 @@ export async function createProgram(
 async function programFor(
   argv: readonly string[],
   version: string,
+  commands: Commands,
   tools: Tools,
 ): Promise<Command> {
-  const { local, terminal } = tools;
-  const program = emptyProgram(version, terminal);
-  const alone = LOCAL_COMMANDS.find(({ name }) => name === argv[0]);
+  const program = emptyProgram(version, tools.terminal);
+  const alone = commands.local.find(({ name }) => name === argv[0]);
   if (alone !== undefined) addCommand(program, alone, tools);
-  else if (!(await addOneVerb(program, argv, tools)))
-    return createProgram(version, local, terminal);
+  else if ((argv[1]?.startsWith('-') ?? true) || !(await commands.loadVerb())(program, argv, tools))
+    return createProgram(version, commands, tools);
   reportUsageErrors(program);
   return program;
-}
-
-async function addOneVerb(
-  program: Command,
-  argv: readonly string[],
-  tools: Tools,
-): Promise<boolean> {
-  if (argv[1]?.startsWith('-') ?? true) return false;
-  const { addResourceVerb } = await import('./commands/resource-commands.ts');
-  return addResourceVerb(program, argv, tools);
 }
 
 function emptyProgram(version: string, terminal: Terminal): Command {

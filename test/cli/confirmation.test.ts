@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { conditionOf } from '../../src/cli/output/confirmation.ts';
 import { commandsBelow, optionsOf } from '../../src/cli/flags/help.ts';
-import { createProgram } from '../../src/cli/program.ts';
 import { startWithTokens, type CreatedToken } from '../harness/administrators.ts';
 import { openScreen, type Screen } from '../harness/screen.ts';
 import {
@@ -14,7 +13,7 @@ import {
   type TestService,
 } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { NO_LOCAL_COMMANDS, NO_TERMINAL, runInside, type RunOptions } from './session.ts';
+import { runInside, wholeProgram, type RunOptions } from './session.ts';
 import { words } from './run.ts';
 
 /**
@@ -48,7 +47,7 @@ function typed(...lines: string[]): NonNullable<RunOptions['input']> {
 }
 
 describe('declarations', async () => {
-  const program = await createProgram('0', NO_LOCAL_COMMANDS, NO_TERMINAL);
+  const program = await wholeProgram();
   const leaves = commandsBelow(program).filter(({ command }) => command.commands.length === 0);
 
   test('exactly these commands ask and have --yes', () => {

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandsBelow, examplesOf, optionsOf } from '../../src/cli/flags/help.ts';
-import { createProgram } from '../../src/cli/program.ts';
 import { runCommands } from '../docs/shell.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { NO_LOCAL_COMMANDS, NO_TERMINAL } from './session.ts';
+import { wholeProgram } from './session.ts';
 
-const PROGRAM = await createProgram('0.0.0', NO_LOCAL_COMMANDS, NO_TERMINAL);
+const PROGRAM = await wholeProgram();
 const COMMANDS = commandsBelow(PROGRAM);
 
 describe('every command', () => {

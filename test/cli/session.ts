@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import { runCommand } from '../../src/cli/program.ts';
+import { createProgram, runCommand } from '../../src/cli/program.ts';
+import { COMMANDS } from '../../src/commands.ts';
 import type { Terminal } from '../../src/cli/output/terminal.ts';
 import { recordSecret, recordShown } from '../harness/evidence.ts';
 import type { Ended } from './run.ts';
@@ -21,11 +22,11 @@ export interface RunOptions {
 }
 
 /** Throws, because tests run the commands that work without HTTP in the built program. */
-export const NO_LOCAL_COMMANDS = (): Promise<never> =>
+const NO_LOCAL_COMMANDS = (): Promise<never> =>
   Promise.reject(new Error('This command works over HTTP only'));
 
 /** The terminal of a program that runs no command: empty input, and output that nobody reads. */
-export const NO_TERMINAL: Terminal = {
+const NO_TERMINAL: Terminal = {
   environment: {},
   now: () => 0,
   input: Readable.from([]),
@@ -33,6 +34,11 @@ export const NO_TERMINAL: Terminal = {
   err: { write: () => undefined },
   onInterrupt: () => () => undefined,
 };
+
+/** Returns the program with all commands, to look at. */
+export function wholeProgram() {
+  return createProgram('0.0.0', COMMANDS, { local: NO_LOCAL_COMMANDS, terminal: NO_TERMINAL });
+}
 
 /** Runs one command inside this process. Returns its output and its exit code. */
 export async function runInside(runOptions: RunOptions, ...argv: string[]): Promise<Ended> {
@@ -49,7 +55,7 @@ export async function runInside(runOptions: RunOptions, ...argv: string[]): Prom
     ...(columns === undefined ? {} : { isTTY: true, columns }),
     write: (text: string) => (printed[name] += text),
   });
-  const status = await runCommand(argv, '0.0.0', NO_LOCAL_COMMANDS, {
+  const terminal: Terminal = {
     environment: variables,
     now: Date.now,
     input: typeof input === 'string' ? Readable.from([input]) : input,
@@ -62,7 +68,9 @@ export async function runInside(runOptions: RunOptions, ...argv: string[]): Prom
     },
     err: { ...stream('err'), ...(errorTerminal ? { isTTY: true, columns: 80 } : {}) },
     onInterrupt,
-  });
+  };
+  const tools = { local: NO_LOCAL_COMMANDS, terminal };
+  const status = await runCommand(argv, '0.0.0', COMMANDS, tools);
   for (const [token] of printed.out.matchAll(/tsigil_[\w-]{43}/g)) recordSecret(token);
   recordShown('error', printed.err);
   return { status, ...printed };

@@ -1,8 +1,11 @@
-import type { Command } from 'commander';
-import { addCommand, defineCommand, type CommandDefinition, type Tools } from '../flags/command.ts';
+import {
+  addCommand,
+  defineCommand,
+  type CommandDefinition,
+  type CommandGroup,
+} from '../flags/command.ts';
 import { optionsOfFlags, parsed, toggle } from '../flags/flag.ts';
 import { acceptConnectionFlagsFirst, readLimit } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
 import { readReferences } from '../flags/references.ts';
 import {
   columnsOf,
@@ -20,8 +23,8 @@ import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
 import { call, type Connection } from '../service/client.ts';
 import { listItems, withHints } from '../service/resource-requests.ts';
+import type { AddVerb } from '../program.ts';
 import { createCommand, setCommand } from './resource-write.ts';
-import { RESOURCE_COMMANDS } from '../../resource-table.ts';
 import {
   argumentOf,
   forceFlags,
@@ -42,32 +45,40 @@ const COMMANDS: Readonly<Record<Verb, (resource: ResourceCommand) => CommandDefi
   delete: deleteCommand,
 };
 
-export function addResourceCommands(program: Command, tools: Tools): void {
-  for (const resource of RESOURCE_COMMANDS) {
-    const { type, examples } = resource;
-    const parent = program.command(type.noun).description(type.description);
-    for (const verb of VERBS.filter((each) => examples[each] !== undefined))
-      addCommand(parent, COMMANDS[verb](resource), tools);
-    addExamples(parent, [
+export interface Further {
+  readonly commands: readonly CommandDefinition[];
+  /** The line of the help, if it does not list all commands. */
+  readonly summary?: string;
+}
+
+/** Returns the verbs of a resource and further commands. */
+export function resourceGroup(resource: ResourceCommand, further?: Further): CommandGroup {
+  const { type, plural, examples } = resource;
+  const verbs = VERBS.filter((verb) => examples[verb] !== undefined);
+  const commands = [...verbs.map((verb) => COMMANDS[verb](resource)), ...(further?.commands ?? [])];
+  const names = commands.map(({ name }) => name);
+  return {
+    name: type.noun,
+    description: type.description,
+    summary: further?.summary ?? `${names.slice(0, -1).join(', ')} and ${names.at(-1)} ${plural}`,
+    examples: [
       ...(examples.create ?? []).slice(0, 1),
       ...(examples.list ?? []).slice(0, 1),
       ...(examples.delete ?? []),
-    ]);
-  }
+    ],
+    commands,
+  };
 }
 
-/** Adds only the command of one verb, such as `tsigkey list`. Returns false if there is none. */
-export function addResourceVerb(
-  program: Command,
-  [noun, word = '']: readonly string[],
-  tools: Tools,
-): boolean {
-  const resource = RESOURCE_COMMANDS.find(({ type }) => type.noun === noun);
-  const verb = VERBS.find((each) => each === word || VERB_ALIASES[each] === word);
-  if (verb === undefined || resource?.examples[verb] === undefined) return false;
-  addCommand(program.command(resource.type.noun), COMMANDS[verb](resource), tools);
-  acceptConnectionFlagsFirst(program);
-  return true;
+export function verbAdder(resources: readonly ResourceCommand[]): AddVerb {
+  return (program, [noun, word = ''], tools) => {
+    const resource = resources.find(({ type }) => type.noun === noun);
+    const verb = VERBS.find((each) => each === word || VERB_ALIASES[each] === word);
+    if (verb === undefined || resource?.examples[verb] === undefined) return false;
+    addCommand(program.command(resource.type.noun), COMMANDS[verb](resource), tools);
+    acceptConnectionFlagsFirst(program);
+    return true;
+  };
 }
 
 function listCommand(resource: ResourceCommand) {

@@ -1,5 +1,5 @@
-import { defineCommand } from '../flags/command.ts';
-import { configFile, required, text, toggle } from '../flags/flag.ts';
+import { defineCommand } from './cli/flags/command.ts';
+import { configFile, required, text, toggle } from './cli/flags/flag.ts';
 
 const config = configFile();
 

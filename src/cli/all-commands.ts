@@ -1,0 +1,33 @@
+import { addCompletion } from './completion.ts';
+import {
+  addCommand,
+  addGroup,
+  type CommandDefinition,
+  type CommandGroup,
+} from './flags/command.ts';
+import { acceptConnectionFlagsFirst } from './flags/flags.ts';
+import type { AddAll } from './program.ts';
+import { addHelpCommand, COMMAND_GROUPS } from './root-help.ts';
+
+/** The commands and groups under each heading of the help, in order. */
+type CommandTable = Readonly<
+  Record<keyof typeof COMMAND_GROUPS, readonly (CommandDefinition | CommandGroup)[]>
+>;
+
+/** Returns what adds the commands of a table and those of the program itself. */
+export function tableAdder(table: CommandTable): AddAll {
+  return (program, tools) => {
+    const add = (heading: keyof CommandTable) => {
+      program.commandsGroup(COMMAND_GROUPS[heading]);
+      for (const each of table[heading])
+        if ('commands' in each) addGroup(program, each, tools);
+        else addCommand(program, each, tools);
+    };
+    add('resources');
+    add('client');
+    addCompletion(program, tools.terminal);
+    addHelpCommand(program);
+    add('service');
+    acceptConnectionFlagsFirst(program);
+  };
+}
