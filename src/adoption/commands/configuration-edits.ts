@@ -7,7 +7,7 @@ import { faultOf } from '../../net/faults.ts';
 import type { Observed } from './plan.ts';
 import { explaining } from '../../keys/commands/key-file.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
-import { unifiedDiff, withoutSecrets } from '../../cli/output/diff.ts';
+import { unifiedDiff, withoutSecrets } from './diff.ts';
 import { catchInterrupt, type Terminal } from '../../cli/output/terminal.ts';
 import type { EditableFiles } from '../../cli/service/running-server.ts';
 import { assertNotStopped, print, SHOWN, type Run } from './server-run.ts';

@@ -2,7 +2,7 @@ import type { Option } from 'commander';
 import type { ActionBody } from '../../resources/operations/action.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { memberOption, phrase, readValue } from './resource-flags.ts';
-import type { FieldFlag } from './token-flags.ts';
+import type { FieldFlag } from './resource-command.ts';
 
 /** The arguments and flags that are not derived from their members, by member. */
 export type OwnFlags = Readonly<Record<string, FieldFlag>>;

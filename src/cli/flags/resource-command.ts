@@ -4,13 +4,26 @@ import type { Terminal } from '../output/terminal.ts';
 import type { Connection } from '../service/client.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Flags } from './flag.ts';
-import type { FieldFlag } from './token-flags.ts';
 
 export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
 export type Verb = (typeof VERBS)[number];
 
 /** The values of flags as commander returns them, by name in camel case. */
 export type FlagValues = Readonly<Record<string, unknown>>;
+
+/** A flag that is not derived from its field. */
+export interface FieldFlag {
+  /** The flag and its value: `--expires <time>`. */
+  readonly flag: string;
+  readonly description: string;
+  /**
+   * Converts the value of the flag to the member of the request. By default, the member is the
+   * value. `now` is in milliseconds since 1970. Throws `CommandError`.
+   */
+  read?(text: string, now: number): unknown;
+  /** The type of the resources that the values name. The request contains their ids. */
+  readonly refersTo?: ResourceType;
+}
 
 /** How the commands of a resource type differ from what its definition says. */
 export interface ResourceCommand {

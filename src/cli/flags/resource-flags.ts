@@ -5,9 +5,8 @@ import { COMMON_SORT_KEYS } from '../../core/settings.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { collect, dashed } from './flag.ts';
 import { nameFormOf } from './names.ts';
-import type { FlagValues, ResourceCommand } from './resource-command.ts';
+import type { FieldFlag, FlagValues, ResourceCommand } from './resource-command.ts';
 import { readPastTime } from './time.ts';
-import type { FieldFlag } from './token-flags.ts';
 
 /** Secrets have other flags, and some fields can only be set on creation. */
 export function flaggedFields(

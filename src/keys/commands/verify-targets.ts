@@ -3,7 +3,7 @@ import { KEY_GRANTS } from '../../resources/grants.ts';
 import { nameServer } from '../../resources/name-server.ts';
 import { pool as poolType } from '../../resources/pool.ts';
 import { zone as zoneType } from '../../resources/zone.ts';
-import type { Server } from '../../cli/flags/name-servers.ts';
+import type { Server } from './server-flags.ts';
 import { call, callFor, orIfRefused, type Connection } from '../../cli/service/client.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import type { ServiceKey } from './key-requests.ts';

@@ -7,7 +7,7 @@ import { parsed, text, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
 import { diagnoseKey } from '../../net/probe.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import { assertOneSelection, selectKeys } from './key-requests.ts';
-import { collectServer, readZone } from '../../cli/flags/name-servers.ts';
+import { collectServer, readZone } from './server-flags.ts';
 import { printList, type OutputFlags } from '../../cli/output/output.ts';
 import { coloured, marked, textStyleOf, type Terminal } from '../../cli/output/terminal.ts';
 import { writeLine } from '../../cli/output/write-line.ts';

@@ -1,23 +1,9 @@
-import type { ResourceType } from '../../core/resource.ts';
 import { nameServer } from '../../resources/name-server.ts';
 import { pool } from '../../resources/pool.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { zone } from '../../resources/zone.ts';
-import { readExpiry } from './time.ts';
-
-/** A flag that is not derived from its field. */
-export interface FieldFlag {
-  /** The flag and its value: `--expires <time>`. */
-  readonly flag: string;
-  readonly description: string;
-  /**
-   * Converts the value of the flag to the member of the request. By default, the member is the
-   * value. `now` is in milliseconds since 1970. Throws `CommandError`.
-   */
-  read?(text: string, now: number): unknown;
-  /** The type of the resources that the values name. The request contains their ids. */
-  readonly refersTo?: ResourceType;
-}
+import type { FieldFlag } from '../../cli/flags/resource-command.ts';
+import { readExpiry } from '../../cli/flags/time.ts';
 
 export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
   roles: {

@@ -1,7 +1,7 @@
-import { InvalidArgumentError } from 'commander';
 import { isAbsoluteName } from '../../core/text/dns-name.ts';
 import type { NameServer } from '../../net/dns.ts';
-import { absoluteAsciiName } from './names.ts';
+import { InvalidArgumentError } from '../../cli/flags/flag.ts';
+import { absoluteAsciiName } from '../../cli/flags/names.ts';
 
 /** A name server, with its address as the operator wrote it. */
 export interface Server extends NameServer {

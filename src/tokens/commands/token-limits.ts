@@ -1,8 +1,8 @@
 import { LIMIT_KINDS } from '../../core/caller.ts';
 import { typeOfLimit } from '../../resources/limits.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
-import type { Connection } from './client.ts';
-import { listIn, nameOrId, type Item } from './resource-requests.ts';
+import type { Connection } from '../../cli/service/client.ts';
+import { listIn, nameOrId, type Item } from '../../cli/service/resource-requests.ts';
 
 const CONCURRENCY = 8;
 

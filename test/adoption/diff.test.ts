@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unifiedDiff, withoutSecrets } from '../../src/cli/output/diff.ts';
+import { unifiedDiff, withoutSecrets } from '../../src/adoption/commands/diff.ts';
 
 const SECRET = 'dG9wIHNlY3JldCBrZXk=';
 
