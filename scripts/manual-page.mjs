@@ -192,7 +192,9 @@ function quote(text) {
 process.stdout.write(
   manualPage(
     await createProgram(VERSION, COMMANDS, {
-      terminal: { environment: {}, out: process.stdout, err: process.stderr },
+      environment: {},
+      out: process.stdout,
+      err: process.stderr,
     }),
     VERSION,
   ),

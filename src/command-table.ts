@@ -9,11 +9,11 @@ import { keyExport } from './keys/commands/export.ts';
 import { keyGrants } from './keys/commands/grants.ts';
 import { keyImport } from './keys/commands/import.ts';
 import { keyVerify } from './keys/commands/verify.ts';
-import { LOCAL_COMMANDS } from './local-commands.ts';
+import { LOCAL_COMMANDS, loadOperator } from './local-commands.ts';
 import { RESOURCE_COMMANDS } from './resource-table.ts';
 import { LIFECYCLE_COMMANDS } from './rotation/commands/lifecycle.ts';
 import { keyRotation } from './rotation/commands/rotation.ts';
-import { ENCRYPTION } from './secrets/commands.ts';
+import { encryption } from './secrets/commands.ts';
 import { status } from './status/commands.ts';
 import { tldImport } from './tlds/commands.ts';
 import { consoleLink } from './tokens/commands/console-link.ts';
@@ -28,7 +28,7 @@ const FURTHER: Readonly<Record<string, Further>> = {
     summary: 'keys: create, set, export, import, verify, rotate, grants, uses',
     commands: [
       keyExport,
-      keyImport,
+      keyImport(loadOperator),
       keyVerify,
       keyGrants,
       keyStatus,
@@ -39,7 +39,7 @@ const FURTHER: Readonly<Record<string, Further>> = {
   },
   nameserver: {
     summary: 'create, list, show, set and delete name servers',
-    commands: [...SERVER_ACTIONS, adoption, release],
+    commands: [...SERVER_ACTIONS, adoption(loadOperator), release(loadOperator)],
   },
   token: { commands: [tokenRevoke] },
 };
@@ -47,6 +47,6 @@ const FURTHER: Readonly<Record<string, Further>> = {
 /** Adds all commands to the program, in the order of its help. */
 export const addAllCommands = tableAdder({
   resources: RESOURCE_COMMANDS.map((each) => resourceGroup(each, FURTHER[each.type.noun])),
-  client: [login, logout, whoami, status, PROFILE, consoleLink, DELIVERY],
-  service: [...LOCAL_COMMANDS, ENCRYPTION, AUDIT],
+  client: [login, logout, whoami, status(loadOperator), PROFILE, consoleLink, DELIVERY],
+  service: [...LOCAL_COMMANDS, encryption(loadOperator), AUDIT],
 });

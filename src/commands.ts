@@ -26,27 +26,24 @@ export async function main(): Promise<void> {
   });
 
   process.exitCode = await runCommand(process.argv.slice(2), VERSION, COMMANDS, {
-    local: () => import('./operator-commands.ts'), // loads the configuration
-    terminal: {
-      environment: process.env,
-      now: Date.now,
-      async findService() {
-        const { findLocalService } = await import('./config/local-service.ts');
-        return findLocalService(process.env);
-      },
-      // A getter, because reading process.stdin opens standard input.
-      get input() {
-        return process.stdin;
-      },
-      out: process.stdout,
-      err: process.stderr,
-      onInterrupt(stop) {
-        const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-        for (const signal of signals) process.once(signal, stop);
-        return () => {
-          for (const signal of signals) process.off(signal, stop);
-        };
-      },
+    environment: process.env,
+    now: Date.now,
+    async findService() {
+      const { findLocalService } = await import('./config/local-service.ts');
+      return findLocalService(process.env);
+    },
+    // A getter, because reading process.stdin opens standard input.
+    get input() {
+      return process.stdin;
+    },
+    out: process.stdout,
+    err: process.stderr,
+    onInterrupt(stop) {
+      const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+      for (const signal of signals) process.once(signal, stop);
+      return () => {
+        for (const signal of signals) process.off(signal, stop);
+      };
     },
   });
 }

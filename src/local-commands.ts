@@ -3,6 +3,8 @@ import { configFile, required, text, toggle } from './cli/flags/flag.ts';
 
 const config = configFile();
 
+export const loadOperator = () => import('./operator-commands.ts'); // loads the configuration
+
 export const LOCAL_COMMANDS = [
   defineCommand({
     name: 'serve',
@@ -13,7 +15,7 @@ export const LOCAL_COMMANDS = [
     },
     isLocal: true,
     examples: ['tsigil serve', 'tsigil serve --config /etc/tsigil/tsigil.yaml'],
-    run: async ({ flags, local }) => (await local()).serve(flags.config, flags.again === true),
+    run: async ({ flags }) => (await loadOperator()).serve(flags.config, flags.again === true),
   }),
   defineCommand({
     name: 'agent',
@@ -33,7 +35,7 @@ export const LOCAL_COMMANDS = [
       'tsigil agent --config /etc/tsigil-agent/agent.yaml',
       'tsigil agent --config /etc/tsigil-agent/agent.yaml --check',
     ],
-    run: async ({ flags, local }) => (await local()).agent(flags.config, flags.check === true),
+    run: async ({ flags }) => (await loadOperator()).agent(flags.config, flags.check === true),
   }),
   defineCommand({
     name: 'check-config',
@@ -48,8 +50,8 @@ export const LOCAL_COMMANDS = [
       'tsigil check-config --config /etc/tsigil/tsigil.yaml',
       'tsigil check-config --connect',
     ],
-    run: async ({ flags, local }) =>
-      (await local()).checkConfig(flags.config, flags.connect === true),
+    run: async ({ flags }) =>
+      (await loadOperator()).checkConfig(flags.config, flags.connect === true),
   }),
   defineCommand({
     name: 'backup',
@@ -57,7 +59,7 @@ export const LOCAL_COMMANDS = [
     flags: { to: required(text('<file>', 'write to this file; it must not exist')), config },
     isLocal: true,
     examples: ['tsigil backup --to /var/backups/tsigil.db'],
-    run: async ({ flags, local }) => (await local()).backUp(flags.config, flags.to),
+    run: async ({ flags }) => (await loadOperator()).backUp(flags.config, flags.to),
   }),
   defineCommand({
     name: 'restore',
@@ -78,8 +80,8 @@ export const LOCAL_COMMANDS = [
       'tsigil restore /var/backups/tsigil.db',
       'tsigil restore postgres://tsigil@db.example/tsigil_restored  # withdraw what was deleted since a dump of PostgreSQL',
     ],
-    async run({ argument: backup, flags, local, confirm, terminal }) {
-      const { restore } = await local();
+    async run({ argument: backup, flags, confirm, terminal }) {
+      const { restore } = await loadOperator();
       terminal.out.write(await restore(flags.config, backup, flags.revive === true, confirm));
     },
   }),
@@ -91,7 +93,7 @@ export const LOCAL_COMMANDS = [
     flags: { config },
     isLocal: true,
     examples: ['tsigil migrate --config /etc/tsigil/tsigil.yaml'],
-    run: async ({ flags, local }) => (await local()).migrate(flags.config),
+    run: async ({ flags }) => (await loadOperator()).migrate(flags.config),
   }),
   defineCommand({
     name: 'copy-database',
@@ -122,9 +124,9 @@ export const LOCAL_COMMANDS = [
     examples: [
       'tsigil copy-database --from sqlite:var/tsigil.db --to postgres://tsigil@db.example/tsigil',
     ],
-    async run({ flags, local }) {
+    async run({ flags }) {
       const { from, to, fromMasterKeyFile, again = false } = flags;
-      const { copyDatabase } = await local();
+      const { copyDatabase } = await loadOperator();
       await copyDatabase(flags.config, { from, to, fromMasterKeyFile, again });
     },
   }),

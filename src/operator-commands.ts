@@ -1,12 +1,7 @@
-import type { Ask, LocalCommands } from './cli/service/local-commands.ts';
+import type { FileEditor, OpenFiles } from './adoption/commands/editable-files.ts';
+import type { CopyOptions } from './backup/copy-database.ts';
 import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
-import type {
-  FileEditor,
-  FormerFiles,
-  OpenFiles,
-  ReadRunningServer,
-} from './cli/service/running-server.ts';
 import {
   checkConnections,
   configFrom,
@@ -19,13 +14,20 @@ import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
 import type { Config } from './config/options.ts';
 import { parseDatabaseUrl, withoutPassword } from './core/text/database-url.ts';
+import type { ReadRunningServer } from './keys/commands/key-file.ts';
 import { faultOf } from './net/faults.ts';
+import type { SecretWork } from './secrets/commands.ts';
+import type { FormerFiles } from './status/commands.ts';
 import type { Service } from './service.ts';
 
 export { runAgent as agent } from './command-config.ts';
 
+/** Asks the operator for confirmation. Throws if the reply is not yes. */
+type Ask = (question: string) => Promise<void>;
+
 const EXIT_DELAY_MS = 500;
 
+/** With `again`, also serves a database that was copied to another. */
 export async function serve(configPath: string | undefined, again: boolean): Promise<void> {
   // Without a listener, SIGHUP would end the process before the service has read its configuration.
   process.on('SIGHUP', () => undefined);
@@ -192,6 +194,10 @@ export async function backUp(configPath: string | undefined, target: string): Pr
     );
 }
 
+/**
+ * Replaces the database with a backup, after `ask` confirms. With `revive`, tokens and keys that were
+ * deleted since become valid again. Returns the text to print.
+ */
 export async function restore(
   configPath: string | undefined,
   source: string,
@@ -248,14 +254,18 @@ export async function newMasterKey(file: string): Promise<string> {
   return addMasterKey(file).id;
 }
 
-export const maintainSecrets: LocalCommands['maintainSecrets'] = async (work, configPath, ask) => {
+export async function maintainSecrets(
+  work: SecretWork,
+  configPath: string | undefined,
+  ask: Ask,
+): Promise<string> {
   const [{ acceptContent, resetDatabase, scrubDatabase }, { createClock }] = await Promise.all([
     import('./secrets/store/secret-maintenance.ts'),
     import('./clock.ts'),
   ]);
   const works = { scrub: scrubDatabase, reset: resetDatabase, accept: acceptContent };
   return forOperator(() => works[work](configFrom(configPath), createClock(), ask));
-};
+}
 
 export async function migrate(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);
@@ -281,7 +291,7 @@ export async function migrate(configPath: string | undefined): Promise<void> {
 
 export async function copyDatabase(
   configPath: string | undefined,
-  copy: Parameters<LocalCommands['copyDatabase']>[1],
+  copy: CopyOptions,
 ): Promise<void> {
   assertTwoDatabases(copy.from, copy.to);
   const { copyDatabase: run } = await import('./backup/copy-database.ts');

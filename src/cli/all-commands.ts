@@ -16,16 +16,16 @@ type CommandTable = Readonly<
 
 /** Returns what adds the commands of a table and those of the program itself. */
 export function tableAdder(table: CommandTable): AddAll {
-  return (program, tools) => {
+  return (program, terminal) => {
     const add = (heading: keyof CommandTable) => {
       program.commandsGroup(COMMAND_GROUPS[heading]);
       for (const each of table[heading])
-        if ('commands' in each) addGroup(program, each, tools);
-        else addCommand(program, each, tools);
+        if ('commands' in each) addGroup(program, each, terminal);
+        else addCommand(program, each, terminal);
     };
     add('resources');
     add('client');
-    addCompletion(program, tools.terminal);
+    addCompletion(program, terminal);
     addHelpCommand(program);
     add('service');
     acceptConnectionFlagsFirst(program);

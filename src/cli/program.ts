@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { placedFault } from '../net/faults.ts';
-import { addCommand, type CommandDefinition, type Tools } from './flags/command.ts';
+import { addCommand, type CommandDefinition } from './flags/command.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { CommandError, EXIT } from './output/command-error.ts';
 import { plainLines } from './output/plain-text.ts';
@@ -17,9 +17,9 @@ export interface Commands {
 }
 
 /** Adds only the command of one verb, such as `tsigkey list`. Returns false if there is none. */
-export type AddVerb = (program: Command, argv: readonly string[], tools: Tools) => boolean;
+export type AddVerb = (program: Command, argv: readonly string[], terminal: Terminal) => boolean;
 
-export type AddAll = (program: Command, tools: Tools) => void;
+export type AddAll = (program: Command, terminal: Terminal) => void;
 
 /**
  * Runs the command line `argv`, which excludes the program's name, and returns the exit code.
@@ -29,18 +29,18 @@ export async function runCommand(
   argv: readonly string[],
   version: string,
   commands: Commands,
-  tools: Tools,
+  terminal: Terminal,
 ): Promise<number> {
-  const program = await programFor(argv, version, commands, tools);
+  const program = await programFor(argv, version, commands, terminal);
   try {
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return EXIT.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     const { message, hint } = error instanceof CommandError ? error : placedFault(error);
-    printError(tools.terminal, `${message}\n${hint === undefined ? '' : `${hint}\n`}`);
+    printError(terminal, `${message}\n${hint === undefined ? '' : `${hint}\n`}`);
     if (program.opts<{ debug?: boolean }>().debug === true)
-      tools.terminal.err.write(`${plainLines(inspect(error))}\n`);
+      terminal.err.write(`${plainLines(inspect(error))}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.refused;
   }
 }
@@ -48,11 +48,11 @@ export async function runCommand(
 export async function createProgram(
   version: string,
   commands: Commands,
-  tools: Tools,
+  terminal: Terminal,
 ): Promise<Command> {
-  const program = emptyProgram(version, tools.terminal);
+  const program = emptyProgram(version, terminal);
   const addAll = await commands.loadAll();
-  addAll(program, tools);
+  addAll(program, terminal);
   reportUsageErrors(program);
   return program;
 }
@@ -66,13 +66,16 @@ async function programFor(
   argv: readonly string[],
   version: string,
   commands: Commands,
-  tools: Tools,
+  terminal: Terminal,
 ): Promise<Command> {
-  const program = emptyProgram(version, tools.terminal);
+  const program = emptyProgram(version, terminal);
   const alone = commands.local.find(({ name }) => name === argv[0]);
-  if (alone !== undefined) addCommand(program, alone, tools);
-  else if ((argv[1]?.startsWith('-') ?? true) || !(await commands.loadVerb())(program, argv, tools))
-    return createProgram(version, commands, tools);
+  if (alone !== undefined) addCommand(program, alone, terminal);
+  else if (
+    (argv[1]?.startsWith('-') ?? true) ||
+    !(await commands.loadVerb())(program, argv, terminal)
+  )
+    return createProgram(version, commands, terminal);
   reportUsageErrors(program);
   return program;
 }

@@ -4,18 +4,36 @@ import {
   type EncryptionStatus,
   type SecretVerification,
 } from './encryption-status.ts';
-import { defineCommand, type CommandDefinition } from '../cli/flags/command.ts';
+import { defineCommand, type CommandDefinition, type CommandGroup } from '../cli/flags/command.ts';
 import { configFile, required, text } from '../cli/flags/flag.ts';
 import { CommandError, EXIT } from '../cli/output/command-error.ts';
 import { plainLines, plainText } from '../cli/output/plain-text.ts';
 import type { Terminal } from '../cli/output/terminal.ts';
 import { writeLine } from '../cli/output/write-line.ts';
-import type { SecretWork } from '../cli/service/local-commands.ts';
 import { actionCommand } from '../cli/commands/action-command.ts';
 
 const MAX_NAMED = 10;
 
-export const ENCRYPTION = {
+export type SecretWork = 'scrub' | 'reset' | 'accept';
+
+/** What changes master keys and the configured database on this machine. */
+interface SecretWorker {
+  /** Returns the id of the key. */
+  newMasterKey(file: string): Promise<string>;
+  /**
+   * Removes the remains of former secrets (`scrub`) or unreadable secrets (`reset`), or takes over
+   * what no key of the database protects (`accept`), after `ask` confirms. Returns the text to print.
+   */
+  maintainSecrets(
+    work: SecretWork,
+    config: string | undefined,
+    ask: (question: string) => Promise<void>,
+  ): Promise<string>;
+}
+
+type LoadWorker = () => Promise<SecretWorker>;
+
+export const encryption = (load: LoadWorker): CommandGroup => ({
   name: 'encryption',
   description: 'manage the keys that encrypt secrets in the database',
   examples: ['tsigil encryption status', 'tsigil encryption rotate'],
@@ -52,28 +70,31 @@ export const ENCRYPTION = {
       flags: { file: required(text('<file>', 'add the key to this file, or create the file')) },
       isLocal: true,
       examples: ['tsigil encryption new-master-key --file /etc/tsigil/master.key'],
-      async run({ flags: { file }, local, terminal }) {
-        const id = await (await local()).newMasterKey(file);
+      async run({ flags: { file }, terminal }) {
+        const id = await (await load()).newMasterKey(file);
         writeLine(terminal.out, `Added master key ${id} to '${file}'.`);
       },
     }),
     maintenance(
+      load,
       'scrub',
       'remove the remains of former secrets from the files of the database',
       'before the command rewrites the table or the database file',
     ),
     maintenance(
+      load,
       'reset',
       'remove unreadable secrets if the master key is lost; stop the service first',
       'when a secret is unreadable',
     ),
     maintenance(
+      load,
       'accept',
       'accept the secrets in clear text and the tokens that were stored without this master key, after you have checked them',
       'when there is such a secret or token',
     ),
   ],
-};
+});
 
 function rotation(name: string, description: string): CommandDefinition {
   return actionCommand({
@@ -87,7 +108,12 @@ function rotation(name: string, description: string): CommandDefinition {
 }
 
 /** Returns a command that changes the configured database, and asks for confirmation. */
-function maintenance(name: SecretWork, description: string, asks: string): CommandDefinition {
+function maintenance(
+  load: LoadWorker,
+  name: SecretWork,
+  description: string,
+  asks: string,
+): CommandDefinition {
   return defineCommand({
     name,
     description,
@@ -95,7 +121,7 @@ function maintenance(name: SecretWork, description: string, asks: string): Comma
     asks,
     isLocal: true,
     examples: [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`],
-    async run({ confirm, flags, local, terminal }) {
+    async run({ confirm, flags, terminal }) {
       // The list before a question is printed even if nobody can answer it.
       const ask = (asked: string) => {
         const question = asked.slice(asked.lastIndexOf('\n') + 1);
@@ -103,7 +129,7 @@ function maintenance(name: SecretWork, description: string, asks: string): Comma
           terminal.err.write(plainLines(asked.slice(0, asked.length - question.length)));
         return confirm(plainText(question));
       };
-      const { maintainSecrets } = await local();
+      const { maintainSecrets } = await load();
       terminal.out.write(plainLines(await maintainSecrets(name, flags.config, ask)));
     },
   });

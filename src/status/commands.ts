@@ -29,31 +29,39 @@ interface Shown extends Status {
   readonly former_files: readonly string[];
 }
 
-export const status = defineCommand({
-  name: 'status',
-  description:
-    'show the name servers, keys, tokens, secrets, backups and zones at a glance; exit with 1 if something needs a person',
-  summary: 'show what needs a person',
-  flags: {
-    config: configFile(
-      'also show the files that an adoption has left beside those of the name servers in this configuration file of the service or of the agent on this host',
-    ),
-  },
-  columns: COLUMNS,
-  examples: ['tsigil status', 'tsigil status -f json'],
-  async run({ columns, connect, flags, local, terminal }) {
-    const connection = await connect();
-    const reported = await callFor(STATUS_RESPONSE, connection, 'GET', '/v2/status');
-    const files = await local()
-      .then(({ formerFiles }) => formerFiles(flags.config))
-      .catch(() => []);
-    const shown = { ...reported, url: connection.url, former_files: files };
-    const isTable = (flags.format ?? 'table') === 'table' && flags.column === undefined;
-    if (isTable) print(shown, flags, terminal);
-    else printItem(terminal, shown, columns, flags);
-    conclude(reported);
-  },
-});
+/**
+ * Returns the former files that adoptions have left beside those of the name servers of this machine,
+ * as far as this process can read their configurations. `config` is the configuration file of the
+ * service, or of the agent of a name server.
+ */
+export type FormerFiles = (config: string | undefined) => Promise<readonly string[]>;
+
+export const status = (load: () => Promise<{ readonly formerFiles: FormerFiles }>) =>
+  defineCommand({
+    name: 'status',
+    description:
+      'show the name servers, keys, tokens, secrets, backups and zones at a glance; exit with 1 if something needs a person',
+    summary: 'show what needs a person',
+    flags: {
+      config: configFile(
+        'also show the files that an adoption has left beside those of the name servers in this configuration file of the service or of the agent on this host',
+      ),
+    },
+    columns: COLUMNS,
+    examples: ['tsigil status', 'tsigil status -f json'],
+    async run({ columns, connect, flags, terminal }) {
+      const connection = await connect();
+      const reported = await callFor(STATUS_RESPONSE, connection, 'GET', '/v2/status');
+      const files = await load()
+        .then(({ formerFiles }) => formerFiles(flags.config))
+        .catch(() => []);
+      const shown = { ...reported, url: connection.url, former_files: files };
+      const isTable = (flags.format ?? 'table') === 'table' && flags.column === undefined;
+      if (isTable) print(shown, flags, terminal);
+      else printItem(terminal, shown, columns, flags);
+      conclude(reported);
+    },
+  });
 
 /** A part of the service, and what is known about it. Null if the token may not see it. */
 interface Section {

@@ -21,10 +21,6 @@ export interface RunOptions {
   readonly onOutput?: () => void;
 }
 
-/** Throws, because tests run the commands that work without HTTP in the built program. */
-const NO_LOCAL_COMMANDS = (): Promise<never> =>
-  Promise.reject(new Error('This command works over HTTP only'));
-
 /** The terminal of a program that runs no command: empty input, and output that nobody reads. */
 const NO_TERMINAL: Terminal = {
   environment: {},
@@ -37,7 +33,7 @@ const NO_TERMINAL: Terminal = {
 
 /** Returns the program with all commands, to look at. */
 export function wholeProgram() {
-  return createProgram('0.0.0', COMMANDS, { local: NO_LOCAL_COMMANDS, terminal: NO_TERMINAL });
+  return createProgram('0.0.0', COMMANDS, NO_TERMINAL);
 }
 
 /** Runs one command inside this process. Returns its output and its exit code. */
@@ -69,8 +65,7 @@ export async function runInside(runOptions: RunOptions, ...argv: string[]): Prom
     err: { ...stream('err'), ...(errorTerminal ? { isTTY: true, columns: 80 } : {}) },
     onInterrupt,
   };
-  const tools = { local: NO_LOCAL_COMMANDS, terminal };
-  const status = await runCommand(argv, '0.0.0', COMMANDS, tools);
+  const status = await runCommand(argv, '0.0.0', COMMANDS, terminal);
   for (const [token] of printed.out.matchAll(/tsigil_[\w-]{43}/g)) recordSecret(token);
   recordShown('error', printed.err);
   return { status, ...printed };

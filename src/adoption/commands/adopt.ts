@@ -14,7 +14,7 @@ import { poolZones } from '../../keys/commands/import-keys.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import type { Terminal } from '../../cli/output/terminal.ts';
 import type { Connection } from '../../cli/service/client.ts';
-import type { EditableFiles } from '../../cli/service/running-server.ts';
+import type { EditableFiles } from './editable-files.ts';
 import {
   parsed,
   parsing,
@@ -35,6 +35,7 @@ import {
   start,
   stateOf,
   untilLive,
+  type LoadOpener,
   type Run,
   type Server,
 } from './server-run.ts';
@@ -42,50 +43,51 @@ import {
 /** How long the service may take to prepare a name server after its start or a change of a key. */
 const PREPARED_MS = 10_000;
 
-export const adoption = defineCommand({
-  name: 'adopt',
-  description:
-    'let Tsigil take over the keys that a running nameserver has: print the edits of its configuration, which change no right; exit with 1 if the service differs from the nameserver',
-  summary: 'take over the keys that a running nameserver has',
-  ...EDITING,
-  flags: {
-    ...EDITING.flags,
-    wait: toggle('wait until you have applied the edits and loaded them, and verify the keys'),
-  },
-  examples: [
-    'tsigil nameserver adopt ns1',
-    'tsigil nameserver adopt ns1 --write',
-    'tsigil nameserver adopt ns1 --config /etc/tsigil-agent/agent.yaml --wait',
-  ],
-  async run(command) {
-    let run = await start(command);
-    if (run.files?.includesOwn === false && !hasState(run.server, 'prepared')) {
-      await stateOf(run, 'prepared', PREPARED_MS);
-      run = await start(command); // Tsigil's file may be complete only now
-    }
-    const { connection, files, server, terminal } = run;
-    if (files === undefined) {
-      await adoptDatabase(run);
-      return;
-    }
-    const plan = await planMove(run, files);
-    await propose(files, plan.change, plan.adoption, terminal);
-    const isApplied = await applyMove(run, files, plan, command.flags, () =>
-      command.confirm(`Apply the edits to '${server.name}'?`),
-    );
-    if (!isApplied) return;
-    print(
-      `Adopted: ${keysText(plan.adoption.keys.length)} of '${server.name}' live, and nothing else changed.`,
-      terminal,
-    );
-    const { files: after } = await start(command);
-    if (after !== undefined) {
-      const { configuration } = parsed(after.format, after.source);
-      await printUnnamed(connection, server, configuration, terminal);
-    }
-    await reportKept(files, terminal);
-  },
-});
+export const adoption = (load: LoadOpener) =>
+  defineCommand({
+    name: 'adopt',
+    description:
+      'let Tsigil take over the keys that a running nameserver has: print the edits of its configuration, which change no right; exit with 1 if the service differs from the nameserver',
+    summary: 'take over the keys that a running nameserver has',
+    ...EDITING,
+    flags: {
+      ...EDITING.flags,
+      wait: toggle('wait until you have applied the edits and loaded them, and verify the keys'),
+    },
+    examples: [
+      'tsigil nameserver adopt ns1',
+      'tsigil nameserver adopt ns1 --write',
+      'tsigil nameserver adopt ns1 --config /etc/tsigil-agent/agent.yaml --wait',
+    ],
+    async run(command) {
+      let run = await start(command, load);
+      if (run.files?.includesOwn === false && !hasState(run.server, 'prepared')) {
+        await stateOf(run, 'prepared', PREPARED_MS);
+        run = await start(command, load); // Tsigil's file may be complete only now
+      }
+      const { connection, files, server, terminal } = run;
+      if (files === undefined) {
+        await adoptDatabase(run);
+        return;
+      }
+      const plan = await planMove(run, files);
+      await propose(files, plan.change, plan.adoption, terminal);
+      const isApplied = await applyMove(run, files, plan, command.flags, () =>
+        command.confirm(`Apply the edits to '${server.name}'?`),
+      );
+      if (!isApplied) return;
+      print(
+        `Adopted: ${keysText(plan.adoption.keys.length)} of '${server.name}' live, and nothing else changed.`,
+        terminal,
+      );
+      const { files: after } = await start(command, load);
+      if (after !== undefined) {
+        const { configuration } = parsed(after.format, after.source);
+        await printUnnamed(connection, server, configuration, terminal);
+      }
+      await reportKept(files, terminal);
+    },
+  });
 
 interface Move {
   readonly adoption: Adoption;

@@ -9,7 +9,7 @@ import { explaining } from '../../keys/commands/key-file.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import { unifiedDiff, withoutSecrets } from './diff.ts';
 import { catchInterrupt, type Terminal } from '../../cli/output/terminal.ts';
-import type { EditableFiles } from '../../cli/service/running-server.ts';
+import type { EditableFiles } from './editable-files.ts';
 import { assertNotStopped, print, SHOWN, type Run } from './server-run.ts';
 
 export interface Change {

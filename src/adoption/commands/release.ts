@@ -7,7 +7,7 @@ import { observe } from './plan.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import { call, type Connection } from '../../cli/service/client.ts';
 import { listItems, withoutSecrets } from '../../cli/service/resource-requests.ts';
-import type { EditableFiles } from '../../cli/service/running-server.ts';
+import type { EditableFiles } from './editable-files.ts';
 import {
   parsed,
   parsing,
@@ -16,35 +16,44 @@ import {
   releasedPath,
   reportKept,
 } from './configuration-edits.ts';
-import { assertSame, EDITING, keysText, print, start, type Run } from './server-run.ts';
+import {
+  assertSame,
+  EDITING,
+  keysText,
+  print,
+  start,
+  type LoadOpener,
+  type Run,
+} from './server-run.ts';
 
-export const release = defineCommand({
-  name: 'release',
-  description:
-    'give the keys of a nameserver back to its operator: they and their rights stay on it, in a file that Tsigil no longer changes',
-  summary: 'give the keys of a nameserver back to its operator',
-  ...EDITING,
-  examples: ['tsigil nameserver release ns1', 'tsigil nameserver release ns1 --write'],
-  async run(command) {
-    const run = await start(command);
-    const { files, server, terminal } = run;
-    const isWriting = command.flags.write === true;
-    const confirmed = () => command.confirm(`Release '${server.name}'?`);
-    const moved = files && (await moveBack(run, files, isWriting, confirmed));
-    if (moved === 'proposed') {
-      print('Nothing was written. Run the command again with --write.', terminal);
-      return;
-    }
-    if (files === undefined && !isWriting) {
-      print('Nothing was changed. Run the command again with --write: the keys stay.', terminal);
-      return;
-    }
-    if (files === undefined) await confirmed();
-    await releaseInService(run);
-    print(`Released: Tsigil no longer changes the keys of '${server.name}'.`, terminal);
-    if (files !== undefined) await reportKept(files, terminal);
-  },
-});
+export const release = (load: LoadOpener) =>
+  defineCommand({
+    name: 'release',
+    description:
+      'give the keys of a nameserver back to its operator: they and their rights stay on it, in a file that Tsigil no longer changes',
+    summary: 'give the keys of a nameserver back to its operator',
+    ...EDITING,
+    examples: ['tsigil nameserver release ns1', 'tsigil nameserver release ns1 --write'],
+    async run(command) {
+      const run = await start(command, load);
+      const { files, server, terminal } = run;
+      const isWriting = command.flags.write === true;
+      const confirmed = () => command.confirm(`Release '${server.name}'?`);
+      const moved = files && (await moveBack(run, files, isWriting, confirmed));
+      if (moved === 'proposed') {
+        print('Nothing was written. Run the command again with --write.', terminal);
+        return;
+      }
+      if (files === undefined && !isWriting) {
+        print('Nothing was changed. Run the command again with --write: the keys stay.', terminal);
+        return;
+      }
+      if (files === undefined) await confirmed();
+      await releaseInService(run);
+      print(`Released: Tsigil no longer changes the keys of '${server.name}'.`, terminal);
+      if (files !== undefined) await reportKept(files, terminal);
+    },
+  });
 
 /**
  * Proposes a file of the operator with the keys of Tsigil's file, and with `isWriting` includes it

@@ -14,7 +14,7 @@ import { plainLines } from '../../cli/output/plain-text.ts';
 import type { Terminal } from '../../cli/output/terminal.ts';
 import { callFor, type Connection } from '../../cli/service/client.ts';
 import { findPath, withHints } from '../../cli/service/resource-requests.ts';
-import type { EditableFiles } from '../../cli/service/running-server.ts';
+import type { EditableFiles, FileOpener } from './editable-files.ts';
 
 const { fields } = nameServer;
 const SERVER = responseObject({
@@ -56,19 +56,24 @@ export interface Run {
   readonly terminal: Terminal;
 }
 
-export async function start({
-  argument: given,
-  connect,
-  flags: { config },
-  local,
-  terminal,
-}: CommandRun<string, ValuesOf<typeof EDITING.flags>>): Promise<Run> {
+/** Loads what opens the files of name servers of this machine. */
+export type LoadOpener = () => Promise<FileOpener>;
+
+export async function start(
+  {
+    argument: given,
+    connect,
+    flags: { config },
+    terminal,
+  }: CommandRun<string, ValuesOf<typeof EDITING.flags>>,
+  load: LoadOpener,
+): Promise<Run> {
   const connection = await connect();
   const [path, server] = await withHints(nameServer, async () => {
     const found = await findPath(connection, nameServer, given);
     return [found, await callFor(SERVER, connection, 'GET', found)] as const;
   });
-  const { openFiles, readNameServer } = await local();
+  const { openFiles, readNameServer } = await load();
   const zones = async () =>
     ((await poolZones(connection, server.pool_id)) ?? []).map(comparisonForm);
   const running = async () => readRunningServer(await readNameServer(config, server.name, zones));

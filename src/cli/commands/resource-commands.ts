@@ -71,11 +71,11 @@ export function resourceGroup(resource: ResourceCommand, further?: Further): Com
 }
 
 export function verbAdder(resources: readonly ResourceCommand[]): AddVerb {
-  return (program, [noun, word = ''], tools) => {
+  return (program, [noun, word = ''], terminal) => {
     const resource = resources.find(({ type }) => type.noun === noun);
     const verb = VERBS.find((each) => each === word || VERB_ALIASES[each] === word);
     if (verb === undefined || resource?.examples[verb] === undefined) return false;
-    addCommand(program.command(resource.type.noun), COMMANDS[verb](resource), tools);
+    addCommand(program.command(resource.type.noun), COMMANDS[verb](resource), terminal);
     acceptConnectionFlagsFirst(program);
     return true;
   };

@@ -1,7 +1,6 @@
 import type { Command, Option } from 'commander';
 import type { Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
-import type { LoadLocalCommands } from '../service/local-commands.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import type { OutputFlags } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -16,22 +15,18 @@ import {
 } from './flags.ts';
 import { addExamples } from './help.ts';
 
-export interface Tools {
-  readonly terminal: Terminal;
-  readonly local: LoadLocalCommands;
-}
-
 /** The flags that follow from what a command does, and `--force`, which its request then has. */
 export type CommonFlags = ConnectionFlags &
   ProjectFlags &
   OutputFlags &
   ConfirmationFlags & { readonly force?: true };
 
-export interface Run<A = unknown, F = Readonly<Record<string, unknown>>> extends Tools {
+export interface Run<A = unknown, F = Readonly<Record<string, unknown>>> {
   readonly argument: A;
   readonly others: readonly string[];
   readonly flags: F;
   readonly columns: readonly string[];
+  readonly terminal: Terminal;
   connect(): Promise<Connection>;
   /**
    * Asks for confirmation, unless `--yes` is set. `reason` says in sentences what happens then.
@@ -95,7 +90,7 @@ export function defineCommand<const A extends string, F extends Flags = NoFlags>
 export function addCommand(
   parent: Command,
   definition: CommandDefinition,
-  { terminal, local }: Tools,
+  terminal: Terminal,
 ): Command {
   const { name, aliases = [], description, summary = '', argument, isHidden = false } = definition;
   const {
@@ -129,7 +124,6 @@ export function addCommand(
       columns: columns ?? [],
       flags: given,
       terminal,
-      local,
       connect: () => connect(given, terminal),
       confirm(question, reason) {
         if (confirm === undefined) throw new Error(`'${name}' does not say when it asks`);
@@ -149,12 +143,12 @@ export interface CommandGroup {
   readonly commands: readonly CommandDefinition[];
 }
 
-export function addGroup(program: Command, group: CommandGroup, tools: Tools): void {
+export function addGroup(program: Command, group: CommandGroup, terminal: Terminal): void {
   const { name, description, summary = '', isHidden = false, examples, commands } = group;
   const parent = program
     .command(name, { hidden: isHidden })
     .description(description)
     .summary(summary);
-  for (const command of commands) addCommand(parent, command, tools);
+  for (const command of commands) addCommand(parent, command, terminal);
   addExamples(parent, examples);
 }

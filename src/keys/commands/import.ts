@@ -15,7 +15,13 @@ import { conclude, createReport, type Report } from '../../cli/output/import-rep
 import { printList } from '../../cli/output/output.ts';
 import { formatJson } from '../../cli/output/plain-text.ts';
 import { accessFindings, planAccess, reportKept, type AccessPlan } from './access-import.ts';
-import { FILE_FORMATS, readKeyFile, readRunningServer, type KeySource } from './key-file.ts';
+import {
+  FILE_FORMATS,
+  readKeyFile,
+  readRunningServer,
+  type KeySource,
+  type ServerReader,
+} from './key-file.ts';
 import {
   describeReach,
   importFindings,
@@ -62,53 +68,56 @@ interface ImportFlags extends ValuesOf<typeof FLAGS> {
   readonly zone?: string;
 }
 
-export const keyImport = defineCommand({
-  name: 'import',
-  description:
-    'import keys from a file of a name server or tool, from the output of a client, or from PowerDNS',
-  argument: ['[file]', 'file to read, or - for standard input'],
-  flags: FLAGS,
-  options: referenceOptions(tsigkey, 'apply new keys to'),
-  asks: 'before new keys open every zone of a pool',
-  examples: [
-    'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
-    'tsigil tsigkey import --dry-run --from-nameserver ns1',
-    'tsigil tsigkey import --dry-run --from-nameserver ns2 --config /etc/tsigil-agent/agent.yaml  # show what the keys of a name server with an agent may do',
-    'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
-    'openstack tsigkey list -f json | tsigil tsigkey import - --yes  # import the keys of Designate, each for its pool or zone',
-  ],
-  async run({ argument: file, confirm, connect, flags, local, terminal }) {
-    const { fromNameserver, fromPowerdns = '', pool, zone }: ImportFlags = flags;
-    const hasTarget = (pool ?? zone) !== undefined;
-    assertOneSource(file, flags);
-    if (fromNameserver === undefined) {
-      const source = await (file === undefined
-        ? readFromPowerdns(fromPowerdns, terminal)
-        : readKeyFile(file, flags.format, terminal));
-      if (source.statesScopes !== true && !hasTarget)
+export const keyImport = (load: () => Promise<ServerReader>) =>
+  defineCommand({
+    name: 'import',
+    description:
+      'import keys from a file of a name server or tool, from the output of a client, or from PowerDNS',
+    argument: ['[file]', 'file to read, or - for standard input'],
+    flags: FLAGS,
+    options: referenceOptions(tsigkey, 'apply new keys to'),
+    asks: 'before new keys open every zone of a pool',
+    examples: [
+      'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
+      'tsigil tsigkey import --dry-run --from-nameserver ns1',
+      'tsigil tsigkey import --dry-run --from-nameserver ns2 --config /etc/tsigil-agent/agent.yaml  # show what the keys of a name server with an agent may do',
+      'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
+      'openstack tsigkey list -f json | tsigil tsigkey import - --yes  # import the keys of Designate, each for its pool or zone',
+    ],
+    async run({ argument: file, confirm, connect, flags, terminal }) {
+      const { fromNameserver, fromPowerdns = '', pool, zone }: ImportFlags = flags;
+      const hasTarget = (pool ?? zone) !== undefined;
+      assertOneSource(file, flags);
+      if (fromNameserver === undefined) {
+        const source = await (file === undefined
+          ? readFromPowerdns(fromPowerdns, terminal)
+          : readKeyFile(file, flags.format, terminal));
+        if (source.statesScopes !== true && !hasTarget)
+          throw new CommandError(
+            EXIT.usage,
+            'The scope of the keys is missing: the source does not contain scopes',
+            'Add --pool or --zone.',
+          );
+        await importKeys(source, flags, { connection: await connect(), terminal, confirm });
+        return;
+      }
+      if (flags.dryRun !== true)
         throw new CommandError(
           EXIT.usage,
-          'The scope of the keys is missing: the source does not contain scopes',
-          'Add --pool or --zone.',
+          'Cannot use --from-nameserver without --dry-run',
+          'Add --dry-run, or import the configuration file of the name server.',
         );
-      await importKeys(source, flags, { connection: await connect(), terminal, confirm });
-      return;
-    }
-    if (flags.dryRun !== true)
-      throw new CommandError(
-        EXIT.usage,
-        'Cannot use --from-nameserver without --dry-run',
-        'Add --dry-run, or import the configuration file of the name server.',
-      );
-    const connection = await connect();
-    const zones = async () =>
-      (await zonesOf(connection)).map(({ name }) => comparisonForm(String(name)));
-    const { readNameServer } = await local();
-    const printed = await readNameServer(flags.config, fromNameserver, zones);
-    const target = hasTarget ? flags : { ...flags, pool: await poolOf(connection, fromNameserver) };
-    await importKeys(await readRunningServer(printed), target, { connection, terminal, confirm });
-  },
-});
+      const connection = await connect();
+      const zones = async () =>
+        (await zonesOf(connection)).map(({ name }) => comparisonForm(String(name)));
+      const { readNameServer } = await load();
+      const printed = await readNameServer(flags.config, fromNameserver, zones);
+      const target = hasTarget
+        ? flags
+        : { ...flags, pool: await poolOf(connection, fromNameserver) };
+      await importKeys(await readRunningServer(printed), target, { connection, terminal, confirm });
+    },
+  });
 
 interface ImportTools {
   readonly connection: Connection;

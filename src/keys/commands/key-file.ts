@@ -74,6 +74,22 @@ export async function readKeyFile(
   );
 }
 
+/**
+ * Reads the configuration of a running name server of this machine, which contains secrets.
+ * `config` is the configuration file of the service, or of the agent of the name server. `zones`
+ * returns the names of zones that the server may have besides those in its files. Throws
+ * `CommandError`.
+ */
+export type ReadRunningServer = (
+  config: string | undefined,
+  name: string,
+  zones: () => Promise<readonly string[]>,
+) => Promise<PrintedConfiguration>;
+
+export interface ServerReader {
+  readonly readNameServer: ReadRunningServer;
+}
+
 /** Reads the keys of a running name server, and where it uses them. Throws `CommandError`. */
 export async function readRunningServer(printed: PrintedConfiguration): Promise<KeySource> {
   if ('apiKey' in printed) return readPowerdns(printed.url, printed.apiKey);

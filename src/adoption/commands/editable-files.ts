@@ -1,18 +1,6 @@
-import type { PrintedConfiguration } from '../../access/access.ts';
 import type { Edit, Source } from '../../brands/rewrite.ts';
 import type { IncludedFile } from '../../formats/reader.ts';
-
-/**
- * Reads the configuration of a running name server of this machine, which contains secrets.
- * `config` is the configuration file of the service, or of the agent of the name server. `zones`
- * returns the names of zones that the server may have besides those in its files. Throws
- * `CommandError`.
- */
-export type ReadRunningServer = (
-  config: string | undefined,
-  name: string,
-  zones: () => Promise<readonly string[]>,
-) => Promise<PrintedConfiguration>;
+import type { ServerReader } from '../../keys/commands/key-file.ts';
 
 /** What the files of a name server of this machine say, and what edits them. They contain secrets. */
 export interface EditableFiles {
@@ -55,22 +43,14 @@ export interface FileEditor {
 
 /**
  * Opens the files of a name server of this machine, or returns undefined for a server that stores its
- * keys in a database. `config` is as for `ReadRunningServer`. The functions of the result throw
- * `CommandError`. Throws `CommandError`.
+ * keys in a database. `config` is the configuration file of the service, or of the agent of the name
+ * server. The functions of the result throw `CommandError`. Throws `CommandError`.
  */
 export type OpenFiles = (
   config: string | undefined,
   name: string,
 ) => Promise<EditableFiles | undefined>;
 
-/**
- * Returns the former files that adoptions have left beside those of the name servers of this machine,
- * as far as this process can read their configurations. `config` is as for `ReadRunningServer`.
- */
-export type FormerFiles = (config: string | undefined) => Promise<readonly string[]>;
-
-export interface LocalServers {
-  readonly readNameServer: ReadRunningServer;
+export interface FileOpener extends ServerReader {
   readonly openFiles: OpenFiles;
-  readonly formerFiles: FormerFiles;
 }
