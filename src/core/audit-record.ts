@@ -1,3 +1,7 @@
+import type { Caller } from './caller.ts';
+import type { ResourceType } from './resource.ts';
+import { withoutTokens } from './text/token-form.ts';
+
 /** `keystone` is a user of Keystone, `service` Tsigil itself, and `local` a command on its host. */
 export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
 export type ActorKind = (typeof ACTOR_KINDS)[number];
@@ -75,5 +79,53 @@ export function shownRecord(stored: StoredRecord): AuditRecord {
     ...stored,
     roles: JSON.parse(stored.roles) as string[],
     detail: JSON.parse(stored.detail) as Record<string, unknown>,
+  };
+}
+
+export interface AuditOrigin {
+  readonly caller: Caller;
+  /** The default is `keystone` for a Keystone user, and `token` for any other caller. */
+  readonly actorKind?: ActorKind | undefined;
+  readonly requestId?: string | undefined;
+  /** The request id that the caller sent. */
+  readonly globalRequestId?: string | undefined;
+  readonly source?: string | undefined;
+}
+
+export const SERVICE: AuditOrigin = {
+  caller: { id: 'service', name: 'tsigil', roles: [], projectId: null, allProjects: true },
+  actorKind: 'service',
+};
+
+export interface AuditSubject {
+  readonly at: string;
+  readonly action: string;
+  readonly outcome?: AuditOutcome;
+  readonly type?: Pick<ResourceType, 'collection'> | undefined;
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+export function auditEntry(
+  { caller, actorKind, requestId, globalRequestId, source }: AuditOrigin,
+  { at, action, outcome = 'success', type, id, name, detail = {} }: AuditSubject,
+): AuditEntry {
+  return {
+    at,
+    request_id: requestId ?? null,
+    global_request_id: globalRequestId ?? null,
+    actor_kind: actorKind ?? (caller.scope === undefined ? 'token' : 'keystone'),
+    actor_id: caller.id,
+    actor_name: withoutTokens(caller.name),
+    roles: caller.roles,
+    project_id: caller.projectId,
+    source: source ?? null,
+    action,
+    resource_type: type?.collection ?? null,
+    resource_id: id ?? null,
+    resource_name: name === undefined ? null : withoutTokens(name),
+    outcome,
+    detail,
   };
 }

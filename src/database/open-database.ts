@@ -1,5 +1,5 @@
 import type { Clock, Store } from '../core/ports.ts';
-import type { AuditSubject } from '../audit/entry.ts';
+import type { AuditSubject } from '../core/audit-record.ts';
 import { recordLocally } from '../audit/store/local.ts';
 import { parseDatabase } from '../sql/databases.ts';
 import { noteRestores, type RestoredOver } from '../backup/restore.ts';

@@ -5,7 +5,7 @@ import {
   type Changes,
   type Dependencies,
 } from '../resources/operations/change.ts';
-import { SERVICE } from '../audit/entry.ts';
+import { SERVICE } from '../core/audit-record.ts';
 import { isUnreadable } from '../core/unreadable.ts';
 import { grantList } from '../resources/grants.ts';
 import {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidObject, ServiceError } from '../core/errors.ts';
-import { SERVICE } from '../audit/entry.ts';
+import { SERVICE } from '../core/audit-record.ts';
 import {
   change,
   type ChangeContext,

@@ -1,6 +1,5 @@
 import { defineAction, type ActionGroup } from '../resources/operations/action.ts';
-import type { AuditEntry } from '../core/audit-record.ts';
-import { auditEntry } from '../audit/entry.ts';
+import { auditEntry, type AuditEntry } from '../core/audit-record.ts';
 import {
   ENCRYPTION_STATUS,
   SECRET_VERIFICATION,

@@ -2,7 +2,7 @@ import type { RecordFilters } from '../../src/audit/trail.ts';
 import { readRecords } from '../../src/audit/store/read.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../../src/core/audit-record.ts';
-import { auditEntry, SERVICE } from '../../src/audit/entry.ts';
+import { auditEntry, SERVICE } from '../../src/core/audit-record.ts';
 import { noteRestore } from '../../src/audit/store/head.ts';
 import { noteRetention, purgeExpired } from '../../src/audit/store/retention.ts';
 import { sealBatch, type Sealer } from '../../src/audit/store/seal.ts';

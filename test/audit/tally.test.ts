@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createTally } from '../../src/audit/tally.ts';
-import { auditEntry, SERVICE } from '../../src/audit/entry.ts';
+import { auditEntry, SERVICE } from '../../src/core/audit-record.ts';
 
 const MINUTE = '2026-11-22T10:00';
 const NEXT = '2026-11-22T10:01';

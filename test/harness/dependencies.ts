@@ -4,7 +4,7 @@ import type { ActionDependencies } from '../../src/resources/operations/action.t
 import type { Caller } from '../../src/core/caller.ts';
 import type { Store } from '../../src/core/ports.ts';
 import type { Settings } from '../../src/core/settings.ts';
-import { hideSecret } from '../../src/audit/entry.ts';
+import { hideSecret } from '../../src/resources/operations/change-log.ts';
 import type { Dependencies } from '../../src/resources/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/resources/policy.ts';
 import { openDatabase } from '../../src/database/open-database.ts';

@@ -1,6 +1,10 @@
 import { hostname, userInfo } from 'node:os';
-import type { AuditEntry } from '../../core/audit-record.ts';
-import { auditEntry, type AuditOrigin, type AuditSubject } from '../entry.ts';
+import {
+  auditEntry,
+  type AuditEntry,
+  type AuditOrigin,
+  type AuditSubject,
+} from '../../core/audit-record.ts';
 import { insertRecord } from './records.ts';
 import type { Database } from '../../sql/sql.ts';
 

@@ -1,6 +1,7 @@
 import type { AuditEntry, SecretReads } from '../../core/audit-record.ts';
 import { createTally } from '../tally.ts';
-import { createRecording, type Recording } from '../recording.ts';
+import type { Recording } from '../../core/recording.ts';
+import { createRecording } from '../recording.ts';
 import type { Keyring } from '../../core/keyring.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { AuditTrail } from '../trail.ts';

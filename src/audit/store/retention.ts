@@ -1,6 +1,5 @@
 import { MAX_BATCH, type AuditBatch } from '../chain.ts';
-import type { AuditEntry } from '../../core/audit-record.ts';
-import { auditEntry, SERVICE } from '../entry.ts';
+import { auditEntry, SERVICE, type AuditEntry } from '../../core/audit-record.ts';
 import { insertRecord } from './records.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
 import { checkBatches } from './check-batches.ts';

@@ -8,9 +8,14 @@ import {
   type ChainEnd,
   type TrailEventName,
 } from '../chain.ts';
-import { ENTRY_COLUMNS, type AuditEntry, type StoredRecord } from '../../core/audit-record.ts';
+import {
+  auditEntry,
+  ENTRY_COLUMNS,
+  SERVICE,
+  type AuditEntry,
+  type StoredRecord,
+} from '../../core/audit-record.ts';
 import type { AuditKey, Keyring } from '../../core/keyring.ts';
-import { auditEntry, SERVICE } from '../entry.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecord } from './records.ts';
 import type { Lease } from '../../sql/leases.ts';

@@ -17,7 +17,7 @@ import type { Caller, Limits } from '../../core/caller.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { integer } from '../../core/field.ts';
 import { described, responseObject } from '../../core/object.ts';
-import { auditEntry } from '../../audit/entry.ts';
+import { auditEntry } from '../../core/audit-record.ts';
 import { getResource, updateResource } from '../../resources/operations/collection.ts';
 import { existing } from '../../resources/operations/visibility.ts';
 import { nameServer, type NameServer } from '../../resources/name-server.ts';

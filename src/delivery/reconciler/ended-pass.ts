@@ -1,7 +1,6 @@
-import type { AuditEntry } from '../../core/audit-record.ts';
+import { auditEntry, SERVICE, type AuditEntry } from '../../core/audit-record.ts';
 import type { Delivery, KeyVersion, PassPlan } from '../delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
-import { auditEntry, SERVICE } from '../../audit/entry.ts';
 import type { NameServer } from '../../resources/name-server.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { eachInSlices } from '../../core/scheduling/slicer.ts';

@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
 import type { Encryption } from '../../secrets/encryption-status.ts';
 import type { ChangeContext, Dependencies } from './change.ts';
 import type { Parameter } from './list-query.ts';
-import type { Recording } from '../../audit/recording.ts';
+import type { Recording } from '../../core/recording.ts';
 import { invalidObject, ServiceError, type ErrorCode } from '../../core/errors.ts';
 import type { Kind, ValueOf } from '../../core/field.ts';
 import type { Resource, ResourceType } from '../../core/resource.ts';

@@ -1,8 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isEmpty, noneAffected, noteAffected } from '../../delivery/affected.ts';
 import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
-import type { AuditEntry } from '../../core/audit-record.ts';
-import type { Recording } from '../../audit/recording.ts';
+import {
+  auditEntry,
+  type AuditEntry,
+  type AuditOrigin,
+  type AuditSubject,
+} from '../../core/audit-record.ts';
+import type { Recording } from '../../core/recording.ts';
 import type { Grants } from '../grants.ts';
 import { GRANT_RIGHT } from '../limits.ts';
 import { tsigkey, type Tsigkey } from '../tsigkey.ts';
@@ -18,14 +22,8 @@ import type {
   ResourceType,
 } from '../../core/resource.ts';
 import { admitChange, assertWithinLimits, type AdmissionDependencies } from './admission.ts';
-import {
-  auditEntry,
-  createChangeLog,
-  hideSecret,
-  type AuditOrigin,
-  type AuditSubject,
-  type ChangeLog,
-} from '../../audit/entry.ts';
+import { isEmpty, noneAffected, noteAffected } from '../../delivery/affected.ts';
+import { createChangeLog, hideSecret, type ChangeLog } from './change-log.ts';
 import { retiredKey, type RetiredKey } from '../lineage.ts';
 import { admitGrants, grantsOfKey } from '../grant-rules.ts';
 import { leaveLineage } from '../lineage-rules.ts';

@@ -1,6 +1,10 @@
-import type { ActorKind, AuditEntry, AuditOutcome } from '../core/audit-record.ts';
-import type { Caller } from '../core/caller.ts';
-import type { Keyed } from '../core/query.ts';
+import {
+  auditEntry,
+  type AuditEntry,
+  type AuditOrigin,
+  type AuditSubject,
+} from '../../core/audit-record.ts';
+import type { Keyed } from '../../core/query.ts';
 import type {
   Admitted,
   Change,
@@ -8,58 +12,10 @@ import type {
   Resource,
   ResourceOf,
   ResourceType,
-} from '../core/resource.ts';
-import { perType } from '../core/resource.ts';
-import { isUnreadable } from '../core/unreadable.ts';
-import { withoutTokens } from '../core/text/token-form.ts';
-
-export interface AuditOrigin {
-  readonly caller: Caller;
-  /** The default is `keystone` for a Keystone user, and `token` for any other caller. */
-  readonly actorKind?: ActorKind | undefined;
-  readonly requestId?: string | undefined;
-  /** The request id that the caller sent. */
-  readonly globalRequestId?: string | undefined;
-  readonly source?: string | undefined;
-}
-
-export const SERVICE: AuditOrigin = {
-  caller: { id: 'service', name: 'tsigil', roles: [], projectId: null, allProjects: true },
-  actorKind: 'service',
-};
-
-export interface AuditSubject {
-  readonly at: string;
-  readonly action: string;
-  readonly outcome?: AuditOutcome;
-  readonly type?: Pick<ResourceType, 'collection'> | undefined;
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly detail?: Readonly<Record<string, unknown>>;
-}
-
-export function auditEntry(
-  { caller, actorKind, requestId, globalRequestId, source }: AuditOrigin,
-  { at, action, outcome = 'success', type, id, name, detail = {} }: AuditSubject,
-): AuditEntry {
-  return {
-    at,
-    request_id: requestId ?? null,
-    global_request_id: globalRequestId ?? null,
-    actor_kind: actorKind ?? (caller.scope === undefined ? 'token' : 'keystone'),
-    actor_id: caller.id,
-    actor_name: withoutTokens(caller.name),
-    roles: caller.roles,
-    project_id: caller.projectId,
-    source: source ?? null,
-    action,
-    resource_type: type?.collection ?? null,
-    resource_id: id ?? null,
-    resource_name: name === undefined ? null : withoutTokens(name),
-    outcome,
-    detail,
-  };
-}
+} from '../../core/resource.ts';
+import { perType } from '../../core/resource.ts';
+import { isUnreadable } from '../../core/unreadable.ts';
+import { withoutTokens } from '../../core/text/token-form.ts';
 
 const MAX_NAMES = 100;
 
