@@ -22,7 +22,7 @@ import type {
   ResourceType,
 } from '../../core/resource.ts';
 import { admitChange, assertWithinLimits, type AdmissionDependencies } from './admission.ts';
-import { isEmpty, noneAffected, noteAffected } from '../../delivery/affected.ts';
+import { isEmpty, noneAffected, noteAffected } from './affected.ts';
 import { createChangeLog, hideSecret, type ChangeLog } from './change-log.ts';
 import { retiredKey, type RetiredKey } from '../lineage.ts';
 import { admitGrants, grantsOfKey } from '../grant-rules.ts';

@@ -1,8 +1,8 @@
-import type { Affected } from '../core/ports.ts';
-import type { Operation, Resource, ResourceType } from '../core/resource.ts';
-import { nameServer } from '../resources/name-server.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
-import { zone } from '../resources/zone.ts';
+import type { Affected } from '../../core/ports.ts';
+import type { Operation, Resource, ResourceType } from '../../core/resource.ts';
+import { nameServer } from '../name-server.ts';
+import { tsigkey } from '../tsigkey.ts';
+import { zone } from '../zone.ts';
 
 export function noneAffected(): Affected {
   return {
