@@ -13,6 +13,7 @@ import type { ServiceError } from './core/errors.ts';
 import type { Clock } from './core/ports.ts';
 import type { Dependencies, Rotations } from './resources/operations/change.ts';
 import { POLL_MS, type RotationObserver } from './rotation/advance.ts';
+import type { RotationDependencies } from './rotation/dependencies.ts';
 import { WINDOW_MS } from './rotation/facts.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import type { LiveSettings } from './http/live-settings.ts';
@@ -188,7 +189,7 @@ export function lastingDependencies(
 
 export function startRotations(
   { log, metrics, database, holder, dependencies }: Base,
-  current: () => Dependencies,
+  current: () => RotationDependencies,
 ) {
   const rotations = runRotations({
     database,

@@ -3,6 +3,7 @@ import type { Fault } from '../core/fault.ts';
 import type { FoundState } from '../resources/name-server-status.ts';
 import type { Right } from '../brands/brand.ts';
 import type { NameServer } from '../resources/name-server.ts';
+import type { ServerStatus, ServerStatuses } from '../resources/operations/live-status.ts';
 import type { Removal } from '../core/ports.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from '../brands/desired-state.ts';
@@ -296,16 +297,6 @@ export class LeaseLostError extends Error {
   }
 }
 
-/** The live part of the status of a name server. */
-export interface ServerStatus {
-  /** Whether a process with this name server in its configuration reported in the last 35 s. */
-  readonly isServed: boolean;
-  /** The time of the oldest pending change, in the timestamp format of the API. */
-  readonly pendingSince: string | null;
-  /** Whether a pass was requested since the last one ended. */
-  readonly isRequested: boolean;
-}
-
 /** One key on a name server that should have the key or still has it. */
 export interface KeyOnServer {
   readonly server: NameServer;
@@ -334,8 +325,7 @@ export interface KeyUses {
 export type DeliveredKey = Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>;
 
 /** The status of delivery, for callers. */
-export interface DeliveryStatus {
-  statuses(ids: readonly string[]): Promise<ReadonlyMap<string, ServerStatus>>;
+export interface DeliveryStatus extends ServerStatuses {
   /** Returns the name servers that should have each key or still have it. */
   ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
   /** Returns the refused uses of retired keys on all name servers. */

@@ -5,9 +5,8 @@ import { ageSeconds, type DatabaseGauge, type MetricTable } from '../http/metric
 import { addDatabaseGauges, type Metrics } from '../http/metrics/metrics.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 import { SERVER_STATES } from '../resources/name-server-status.ts';
-import type { DeliveryStatus } from './delivery-ports.ts';
+import { withStatus, type ServerStatuses } from '../resources/operations/live-status.ts';
 import type { PassResult } from './reconciler/record.ts';
-import { withStatus } from './status.ts';
 
 export const DELIVERY_METRICS = {
   tsigil_delivery_passes_total: {
@@ -103,7 +102,7 @@ const NAME_SERVER_GAUGES: readonly DatabaseGauge<readonly NameServer[]>[] = [
 export function addNameServerGauges(
   metrics: DeliveryMetrics,
   store: Store,
-  status: Pick<DeliveryStatus, 'statuses'>,
+  status: ServerStatuses,
 ): () => Promise<void> {
   const begun = new Set<string>();
   const query = { limit: MAX_LIMIT, sortField: 'created_at', descending: false, conditions: [] };

@@ -1,50 +1,10 @@
-import type { ServerState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Fault } from '../core/fault.ts';
-import type { KeyOnServer, ServerStatus } from './delivery-ports.ts';
+import { unservedFault } from '../resources/operations/live-status.ts';
+import type { KeyOnServer } from './delivery-ports.ts';
 import { DELIVERY_STATES, type DeliveryState, type ShownDeliveries } from './responses.ts';
-
-const NO_PROCESS: Fault = {
-  code: 'no_process',
-  message:
-    "no running process of the service has this name server in its setting 'nameServers'. Start a process with this name server in its configuration",
-};
-
-const NO_AGENT: Fault = {
-  code: 'no_agent',
-  message:
-    'the agent of this name server is not reporting. Start the agent on its host: tsigil agent --config FILE',
-};
-
-function absent({ delivery }: Pick<NameServer, 'delivery'>): Fault {
-  return delivery === 'agent' ? NO_AGENT : NO_PROCESS;
-}
-
-/**
- * Returns a name server with its live status. The state is `live` only if no change is pending and
- * a process or an agent serves the name server.
- */
-export function withStatus(server: NameServer, status: ServerStatus | undefined): NameServer {
-  const { isServed = false, pendingSince = null } = status ?? {};
-  const state = stateOf(server, isServed, pendingSince);
-  const failure = isServed || server.paused ? undefined : absent(server);
-  return {
-    ...server,
-    state,
-    pending_since: pendingSince,
-    ...(failure === undefined ? {} : { error_code: failure.code, error: failure.message }),
-  };
-}
-
-function stateOf(server: NameServer, isServed: boolean, pendingSince: string | null): ServerState {
-  if (server.paused) return 'paused';
-  if (!isServed) return 'failed';
-  // Delivery was resumed, and its first pass has not ended.
-  if (server.state === 'held' && server.held === null) return 'pending';
-  return server.state === 'live' && pendingSince !== null ? 'pending' : server.state;
-}
 
 /** The errors whose messages the service writes. They concern only the key and the name server. */
 const HARMLESS = ['paused', 'no_process', 'no_agent', 'undeliverable_key', 'unreadable_secret'];
@@ -119,7 +79,7 @@ function keyStateOf(
     server.error_code === null
       ? null
       : { code: server.error_code, message: server.error ?? server.error_code };
-  if (!status.isServed && !server.paused) return ['failed', absent(server)];
+  if (!status.isServed && !server.paused) return ['failed', unservedFault(server)];
   if (!isWanted || delivery?.state === 'removing')
     return server.paused ? ['paused', pausedOn(server)] : ['removing', ofServer];
   if (delivery?.state === 'undeliverable' && delivery.deliveredVersion === version)

@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  change,
-  type ChangeContext,
-  type Changes,
-  type Dependencies,
-} from '../resources/operations/change.ts';
+import { change, type ChangeContext, type Changes } from '../resources/operations/change.ts';
 import { SERVICE } from '../core/audit-record.ts';
 import { isUnreadable } from '../core/unreadable.ts';
 import { grantList } from '../resources/grants.ts';
@@ -20,6 +15,7 @@ import { grantsOfKey } from '../resources/grant-rules.ts';
 import { leave, relink } from '../resources/lineage-rules.ts';
 import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { daysUntil, expiryOf, firstWarning, nextWarning } from '../resources/expiry.ts';
+import type { RotationDependencies } from './dependencies.ts';
 import { factsOf, minuteOf, type Rotation } from './facts.ts';
 import { RETIRE_RIGHT } from '../resources/limits.ts';
 import { nextStep, PROCEEDING } from './step.ts';
@@ -62,7 +58,7 @@ const MAX_STEPS = 4;
  * another process has changed the row meanwhile. Throws `unavailable`.
  */
 export async function advance(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   id: string,
   observer: RotationObserver = SILENT,
 ): Promise<void> {
@@ -71,13 +67,13 @@ export async function advance(
 }
 
 /** Takes the steps that are due now. A failure is left to the job, because the change is stored. */
-export async function settle(dependencies: Dependencies, id: string): Promise<void> {
+export async function settle(dependencies: RotationDependencies, id: string): Promise<void> {
   await advance(dependencies, id).catch(() => undefined);
 }
 
 /** Takes one step. Returns whether another one may follow at once. */
 async function takeStep(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   id: string,
   observer: RotationObserver,
 ): Promise<boolean> {
@@ -110,7 +106,7 @@ async function takeStep(
 
 async function moveOn(
   changes: Changes,
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   rotation: Rotation,
   changed: Lifecycle,
 ): Promise<void> {
@@ -129,7 +125,7 @@ async function moveOn(
 
 /** Reads what belongs to a rotation. Undefined if something of it was deleted meanwhile. */
 export async function readRotation(
-  { store }: Pick<Dependencies, 'store'>,
+  { store }: Pick<RotationDependencies, 'store'>,
   row: Lifecycle,
 ): Promise<Rotation | undefined> {
   const key = await store.get(tsigkey, row.id);
@@ -145,7 +141,7 @@ export async function readRotation(
  * is. All changes of a lineage hold the lock on its row.
  */
 export function changeRow(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   context: ChangeContext,
   row: Lifecycle,
   work: (changes: Changes) => Promise<void>,
@@ -166,7 +162,7 @@ const MAX_SLOWER = 10;
 function dueAt(
   { state, started_at: started, verified_at: verified, retire_at: retireAt }: Lifecycle,
   now: string,
-  { rotations }: Pick<Dependencies, 'rotations'>,
+  { rotations }: Pick<RotationDependencies, 'rotations'>,
 ): string {
   const time = millisecondsOf(now);
   const isNew = started !== null && time - millisecondsOf(started) < AT_ONCE_MS;
@@ -200,7 +196,7 @@ export function eventOf(
 /** The key leaves its name servers like a deleted one, and can be restored in the grace time. */
 export async function retireNow(
   changes: Changes,
-  { settings: { graceSeconds } }: Pick<Dependencies, 'settings'>,
+  { settings: { graceSeconds } }: Pick<RotationDependencies, 'settings'>,
   rotation: Rotation,
 ): Promise<void> {
   const { row } = rotation;
@@ -243,7 +239,7 @@ export function withoutMembers<T extends object, K extends keyof T>(
 
 /** Reports the first use of a retired key, and destroys its secret when its time is over. */
 async function lookAtRetired(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   row: Lifecycle,
   observer: RotationObserver,
 ): Promise<boolean> {
@@ -281,7 +277,7 @@ async function lookAtRetired(
 }
 
 async function lookAtExpiry(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   row: Lifecycle,
   observer: RotationObserver,
 ): Promise<boolean> {

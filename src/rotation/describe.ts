@@ -1,15 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidObject, ServiceError } from '../core/errors.ts';
 import { SERVICE } from '../core/audit-record.ts';
-import {
-  change,
-  type ChangeContext,
-  type Changes,
-  type Dependencies,
-} from '../resources/operations/change.ts';
+import { change, type ChangeContext, type Changes } from '../resources/operations/change.ts';
 import { existing } from '../resources/operations/visibility.ts';
 import { lifecycle, lineage, type Consumer, type Lifecycle } from '../resources/lineage.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
+import type { RotationDependencies } from './dependencies.ts';
 import { settle, withoutMembers } from './advance.ts';
 import { expiryOf, firstWarning } from '../resources/expiry.ts';
 import { ownRow } from './rotate.ts';
@@ -35,7 +31,7 @@ export function describedState({ owner, purpose, consumers, keys }: ShownLifecyc
  * `precondition_failed` if the lifecycle is not in the state that the caller `expects`.
  */
 export async function describeKey(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   context: ChangeContext,
   id: string,
   { expires_at: expiresAt, ...ofLineage }: Description,
@@ -116,7 +112,7 @@ async function forgetOthers(
 }
 
 /** Makes the service warn of a key before it is too old, unless it does already. Throws `unavailable`. */
-export async function watchExpiry(dependencies: Dependencies, id: string): Promise<void> {
+export async function watchExpiry(dependencies: RotationDependencies, id: string): Promise<void> {
   await change(dependencies, SERVICE, async (changes) => {
     const key = await changes.getToChange(tsigkey, id);
     if (key === undefined) return;

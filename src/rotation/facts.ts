@@ -1,12 +1,12 @@
 import { coverageText, isUse, showsWholeDay, usesOf } from '../uses/key-uses.ts';
 import type { KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
-import type { Dependencies } from '../resources/operations/change.ts';
 import type { Lifecycle, Lineage } from '../resources/lineage.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import { ownReferences } from '../resources/reference-rules.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
 import { earlier } from '../core/text/timestamps.ts';
+import type { RotationDependencies } from './dependencies.ts';
 import type { RotationFacts } from './step.ts';
 
 /** How long a key counts as in use after its last use, unless the service is told otherwise. */
@@ -25,7 +25,7 @@ export interface Rotation {
  * never taken as unused.
  */
 export async function factsOf(
-  { delivery, clock, rotations }: Pick<Dependencies, 'delivery' | 'clock' | 'rotations'>,
+  { delivery, clock, rotations }: Pick<RotationDependencies, 'delivery' | 'clock' | 'rotations'>,
   { row, lineage, key, successor }: Rotation,
 ): Promise<RotationFacts> {
   const now = clock();

@@ -1,5 +1,5 @@
 import { runJob, type Job } from '../core/scheduling/job.ts';
-import type { Dependencies } from '../resources/operations/change.ts';
+import type { RotationDependencies } from './dependencies.ts';
 import { advance, POLL_MS, type RotationObserver } from './advance.ts';
 import { watchExpiry } from './describe.ts';
 import { WARNING_DAYS } from '../resources/expiry.ts';
@@ -24,7 +24,10 @@ const EXPIRES = `CASE WHEN (l.id IS NULL OR l.state = 'active')
   AND (l.expires_at <= ? OR k.secret_set_at <= ?) THEN 1 ELSE 0 END)`;
 
 /** Returns before when a secret was set that is too old in `days`. Empty, and so never, without limit. */
-function setBefore({ clock, settings: { maxAgeDays } }: Dependencies, days: number): string {
+function setBefore(
+  { clock, settings: { maxAgeDays } }: RotationDependencies,
+  days: number,
+): string {
   return maxAgeDays === 0
     ? ''
     : timestampOf(millisecondsOf(clock()) - (maxAgeDays - days) * DAY_MS);
@@ -34,7 +37,7 @@ export interface RotationJob {
   readonly database: Database;
   /** The id of this process. */
   readonly holder: string;
-  dependencies(): Dependencies;
+  dependencies(): RotationDependencies;
   readonly observer: RotationObserver;
   /** Reports the first failure after a success. */
   failed(error: unknown): void;

@@ -3,12 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import { keyed } from '../core/query.ts';
 import { newMembers } from '../core/resource.ts';
 import { readCreation } from '../resources/operations/body.ts';
-import {
-  change,
-  type ChangeContext,
-  type Changes,
-  type Dependencies,
-} from '../resources/operations/change.ts';
+import { change, type ChangeContext, type Changes } from '../resources/operations/change.ts';
 import { existing, isVisible } from '../resources/operations/visibility.ts';
 import { grantList } from '../resources/grants.ts';
 import { ROTATE_RIGHT } from '../resources/limits.ts';
@@ -17,6 +12,7 @@ import { generateSecret, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../resources/grant-rules.ts';
 import { NO_ROTATION } from '../resources/lineage-rules.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
+import type { RotationDependencies } from './dependencies.ts';
 import { eventOf, settle } from './advance.ts';
 import { WINDOW_MS } from './facts.ts';
 
@@ -39,7 +35,7 @@ const SHORT_OVERLAP =
  * `invalid_object`, and the errors of a creation and, if the key is compromised, of a deletion.
  */
 export async function rotateKey(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   context: ChangeContext,
   id: string,
   request: RotationRequest,
@@ -123,7 +119,7 @@ function assertFitting(request: RotationRequest): void {
 
 async function replaceSecret(
   changes: Changes,
-  { settings, randomBytes }: Pick<Dependencies, 'settings' | 'randomBytes'>,
+  { settings, randomBytes }: Pick<RotationDependencies, 'settings' | 'randomBytes'>,
   key: Tsigkey,
   { algorithm = key.algorithm, secret, compromised }: RotationRequest,
 ): Promise<Tsigkey> {
@@ -183,7 +179,7 @@ async function visibleKey(
 
 async function createSuccessor(
   changes: Changes,
-  { settings }: Pick<Dependencies, 'settings'>,
+  { settings }: Pick<RotationDependencies, 'settings'>,
   key: Tsigkey,
   id: string,
   now: string,
@@ -240,7 +236,7 @@ function noName(reason: string): ServiceError {
 /** Returns the row of a key in its lineage, and begins a lineage for a key without one. */
 export async function ownRow(
   changes: Changes,
-  { newId }: Pick<Dependencies, 'newId'>,
+  { newId }: Pick<RotationDependencies, 'newId'>,
   { id, name }: Tsigkey,
   own: Lifecycle | undefined,
   now: string,

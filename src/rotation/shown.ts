@@ -11,7 +11,6 @@ import {
 import { described, list, responseObject } from '../core/object.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Reader } from '../core/ports.ts';
-import type { Dependencies } from '../resources/operations/change.ts';
 import { existing, isVisible } from '../resources/operations/visibility.ts';
 import {
   CONSUMER,
@@ -26,6 +25,7 @@ import {
 } from '../resources/lineage.ts';
 import { marksOf, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { NO_ROTATION } from '../resources/lineage-rules.ts';
+import type { RotationDependencies } from './dependencies.ts';
 import { useAfterRetirement, withoutMembers } from './advance.ts';
 import { expiryOf } from '../resources/expiry.ts';
 
@@ -103,7 +103,9 @@ export async function showLifecycle(
     store,
     delivery,
     settings,
-  }: Pick<Dependencies, 'delivery' | 'settings'> & { readonly store: Pick<Reader, 'get' | 'find'> },
+  }: Pick<RotationDependencies, 'delivery' | 'settings'> & {
+    readonly store: Pick<Reader, 'get' | 'find'>;
+  },
   caller: Caller,
   id: string,
 ): Promise<ShownLifecycle> {

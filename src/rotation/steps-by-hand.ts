@@ -1,10 +1,5 @@
 import { ServiceError, invalidObject } from '../core/errors.ts';
-import {
-  change,
-  type ChangeContext,
-  type Changes,
-  type Dependencies,
-} from '../resources/operations/change.ts';
+import { change, type ChangeContext, type Changes } from '../resources/operations/change.ts';
 import { existing } from '../resources/operations/visibility.ts';
 import { grantsIn } from '../resources/grants.ts';
 import { ABORT_RIGHT, CONFIRM_RIGHT, RESTORE_RIGHT, RETIRE_RIGHT } from '../resources/limits.ts';
@@ -13,6 +8,7 @@ import { SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsInScope } from '../resources/grant-rules.ts';
 import { NO_ROTATION } from '../resources/lineage-rules.ts';
 import { isOrphaned } from '../resources/tsigkey-rules.ts';
+import type { RotationDependencies } from './dependencies.ts';
 import { changeRow, readRotation, retireNow, settle } from './advance.ts';
 import { factsOf, type Rotation } from './facts.ts';
 import { asKey } from './shown.ts';
@@ -28,7 +24,7 @@ type Work = (changes: Changes, rotation: Rotation) => Promise<void>;
  * step. Throws `resource_not_found`, and `rotation_state` for a key without successor.
  */
 async function takeStep(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   context: ChangeContext,
   id: string,
   { check, work }: { check(rotation: Rotation, facts: RotationFacts): void; work: Work },
@@ -61,7 +57,7 @@ function withoutSuccessor({ name }: Pick<Tsigkey, 'name'>): ServiceError {
  * configuration still needs the key. Returns the id of the successor. Throws `resource_not_found` and `rotation_state`.
  */
 export async function retireKey(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   context: ChangeContext,
   id: string,
 ): Promise<string> {
@@ -107,7 +103,7 @@ const OBSTACLES = {
  * already. Throws `resource_not_found`, `rotation_state`, and the errors of a deletion.
  */
 export async function abortRotation(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   context: ChangeContext,
   id: string,
 ): Promise<void> {
@@ -143,7 +139,7 @@ export async function abortRotation(
  * `rotation_state`, and `invalid_object` for a name that is no consumer of the lineage.
  */
 export async function confirmRotation(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   context: ChangeContext,
   id: string,
   consumers: readonly string[] | undefined,
@@ -191,7 +187,7 @@ export async function confirmRotation(
  * Throws `resource_not_found`, `rotation_state` for a key that is not retired, and `invalid_tsigkey`.
  */
 export async function restoreKey(
-  dependencies: Dependencies,
+  dependencies: RotationDependencies,
   context: ChangeContext,
   id: string,
 ): Promise<void> {

@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../audit/trail.ts';
-import { withStatus } from '../delivery/status.ts';
 import { allPages } from '../core/pages.ts';
 import type { Caller } from '../core/caller.ts';
 import {
@@ -18,7 +17,7 @@ import { described, list, responseObject } from '../core/object.ts';
 import type { KeyNeed } from '../core/ports.ts';
 import type { ResourceType } from '../core/resource.ts';
 import { MAX_LIMIT } from '../core/settings.ts';
-import { HIDDEN } from '../resources/operations/live-status.ts';
+import { HIDDEN, withStatus } from '../resources/operations/live-status.ts';
 import { listConditions } from '../resources/operations/visibility.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { ALL_PROJECTS, AUDIT_RIGHT, may, READ_ALL_PROJECTS } from '../resources/policy.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../../core/audit-record.ts';
-import type { DeliveryStatus, ServerStatus } from '../delivery-ports.ts';
+import type { DeliveryStatus } from '../delivery-ports.ts';
+import type { ServerStatus } from '../../resources/operations/live-status.ts';
 import { timestampOf } from '../../core/text/timestamps.ts';
 import type { Clock, Store } from '../../core/ports.ts';
 import type { RemovingKeys } from '../responses.ts';

@@ -1,4 +1,5 @@
-import type { DeliveredKey, KeyOnServer, ServerStatus } from '../delivery-ports.ts';
+import type { DeliveredKey, KeyOnServer } from '../delivery-ports.ts';
+import type { ServerStatus } from '../../resources/operations/live-status.ts';
 import type { Store } from '../../core/ports.ts';
 import { nameServer } from '../../resources/name-server.ts';
 import { readInBatches } from '../../core/scheduling/batches.ts';

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
 import {
   auditEntry,
   type AuditEntry,
@@ -26,6 +25,7 @@ import { isEmpty, noneAffected, noteAffected } from './affected.ts';
 import { createChangeLog, hideSecret, type ChangeLog } from './change-log.ts';
 import { retiredKey, type RetiredKey } from '../lineage.ts';
 import { admitGrants, grantsOfKey } from '../grant-rules.ts';
+import type { ServerStatuses } from './live-status.ts';
 import { leaveLineage } from '../lineage-rules.ts';
 import { rulesOf } from '../rules.ts';
 import type { Slicer } from '../../core/scheduling/slicer.ts';
@@ -39,7 +39,7 @@ export interface Dependencies extends AdmissionDependencies {
   /** Makes this process reject the token with this id until the process exits. */
   onTokenRevoked(id: string): void;
   /** The status of delivery. If absent, responses have the stored status of name servers. */
-  readonly delivery?: DeliveryStatus | undefined;
+  readonly delivery?: ServerStatuses | undefined;
   warn(warning: Warning): void;
   /** The running rotations of keys. If absent, nothing advances them. */
   readonly rotations?: Rotations | undefined;
