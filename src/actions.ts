@@ -1,24 +1,34 @@
 import type { Action } from './resources/operations/action.ts';
-import { AUDIT_ACTIONS } from './audit/actions.ts';
-import { AGENT_ACTIONS } from './delivery/actions/agents.ts';
-import { DELIVERY_ACTIONS } from './delivery/actions/servers.ts';
-import { ENCRYPTION_ACTIONS } from './secrets/actions.ts';
+import { AUDIT_ACTIONS, type AuditDependencies } from './audit/actions.ts';
+import { AGENT_ACTIONS, type AgentDependencies } from './delivery/actions/agents.ts';
+import { DELIVERY_ACTIONS, type DeliveryDependencies } from './delivery/actions/servers.ts';
+import { ENCRYPTION_ACTIONS, type EncryptionDependencies } from './secrets/actions.ts';
 import { GRANT_ACTIONS } from './keys/actions/grants.ts';
 import { keyExport } from './keys/actions/export.ts';
 import { keyReveal } from './keys/actions/reveal.ts';
 import { tldBulk } from './tlds/actions.ts';
 import { OPENING_KEYS_ACTIONS } from './keys/actions/opening-keys.ts';
 import { keyStatesAction } from './rotation/actions/states.ts';
-import { keyUsesAction } from './uses/actions.ts';
+import { keyUsesAction, type UsesDependencies } from './uses/actions.ts';
 import { ROTATION_ACTIONS } from './rotation/actions/steps.ts';
+import type { RotationDependencies } from './rotation/dependencies.ts';
 import { SESSION_ACTIONS } from './tokens/actions/sessions.ts';
-import { status } from './status/actions.ts';
+import { status, type StatusDependencies } from './status/actions.ts';
 import { whoami } from './tokens/actions/whoami.ts';
 import { zoneNameCheck } from './resources/actions/zone-name-check.ts';
 import { nameServerSetup } from './delivery/actions/setup.ts';
 import { limits, zoneNameServers } from './resources/actions/zone-queries.ts';
 
-export const ACTIONS: readonly Action[] = [
+/** What the actions need together. */
+export type AllDependencies = AgentDependencies &
+  AuditDependencies &
+  DeliveryDependencies &
+  EncryptionDependencies &
+  RotationDependencies &
+  StatusDependencies &
+  UsesDependencies;
+
+export const ACTIONS: readonly Action<AllDependencies>[] = [
   keyExport,
   keyReveal,
   ...GRANT_ACTIONS,

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { ACTIONS } from './actions.ts';
+import { ACTIONS, type AllDependencies } from './actions.ts';
 import { createFirstToken } from './tokens/first-token.ts';
 import { openAuthentication, type Authentication } from './sign-in-methods.ts';
 import { createClock, systemTime } from './clock.ts';
@@ -11,10 +11,13 @@ import { addConsoleSessions } from './console/http/session.ts';
 import type { Encryption } from './secrets/encryption-status.ts';
 import type { ServiceError } from './core/errors.ts';
 import type { Clock } from './core/ports.ts';
-import type { Dependencies, Rotations } from './resources/operations/change.ts';
-import { POLL_MS, type RotationObserver } from './rotation/advance.ts';
-import type { RotationDependencies } from './rotation/dependencies.ts';
-import { WINDOW_MS } from './rotation/facts.ts';
+import type { Dependencies } from './resources/operations/change.ts';
+import type { RotationObserver } from './rotation/advance.ts';
+import {
+  DEFAULT_ROTATIONS,
+  type RotationDependencies,
+  type Rotations,
+} from './rotation/dependencies.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import type { LiveSettings } from './http/live-settings.ts';
 import { addDatabaseGauges, createMetrics } from './http/metrics/metrics.ts';
@@ -171,7 +174,7 @@ export function lastingDependencies(
     audit: trail,
     version: VERSION,
     recording,
-    rotations: { windowMs: WINDOW_MS, pollMs: POLL_MS, ...dependencies.rotations },
+    rotations: { ...DEFAULT_ROTATIONS, ...dependencies.rotations },
     delivery: status,
     agents,
     onTokenRevoked: (id) => revokedTokens.add(id),
@@ -241,9 +244,9 @@ export function startAuthentication(base: Base): Authentication {
 /** Creates the HTTP server, which does not listen yet. */
 export function openServer(
   base: Base,
-  settings: LiveSettings,
+  settings: LiveSettings<AllDependencies>,
   { authenticate, cachedCaller, noteUse, challenges }: Authentication,
-): HttpServer & { readonly hasConsole: boolean } {
+): HttpServer<AllDependencies> & { readonly hasConsole: boolean } {
   const { config, log, metrics, database, dependencies } = base;
   const { shared } = parseDatabase(config.database).kind;
   const limits = connectionLimits(config, shared, readOpenFilesLimit());

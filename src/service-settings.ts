@@ -1,5 +1,5 @@
 import type { Config } from './config/options.ts';
-import type { ActionDependencies } from './resources/operations/action.ts';
+import type { AllDependencies } from './actions.ts';
 import { DEFAULT_POLICY } from './resources/policy.ts';
 import type { LiveSettings } from './http/live-settings.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
@@ -17,13 +17,13 @@ export const BYTE_LIMITS = {
 };
 
 /** The dependencies of operations that stay the same while the service runs. */
-export type LastingDependencies = Omit<ActionDependencies, 'policy' | 'settings'>;
+export type LastingDependencies = Omit<AllDependencies, 'policy' | 'settings'>;
 
 export function liveSettings(
   config: Config,
   lasting: LastingDependencies,
   { maxPageBytes = BYTE_LIMITS.maxPageBytes }: Partial<typeof BYTE_LIMITS> = {},
-): LiveSettings {
+): LiveSettings<AllDependencies> {
   return {
     dependencies: {
       ...lasting,

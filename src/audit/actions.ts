@@ -1,5 +1,9 @@
-import { defineAction, type ActionGroup } from '../resources/operations/action.ts';
-import type { RecordPage } from './trail.ts';
+import {
+  actionsWith,
+  type ActionDependencies,
+  type ActionGroup,
+} from '../resources/operations/action.ts';
+import type { AuditTrail, RecordPage } from './trail.ts';
 import { BATCH_PARAMETERS, filtersOf, formatPosition, RECORD_PARAMETERS } from './list.ts';
 import {
   BATCH_PAGE,
@@ -10,6 +14,12 @@ import {
 } from './responses.ts';
 import { AUDIT_RIGHT } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
+
+export interface AuditDependencies extends ActionDependencies {
+  readonly audit: AuditTrail;
+}
+
+const defineAction = actionsWith<AuditDependencies>();
 
 const GROUP: ActionGroup = {
   name: 'audit',

@@ -4,6 +4,7 @@ import {
   readActionBody,
   readActionParameters,
   type Action,
+  type ActionDependencies,
   type ActionLines,
   type ActionRequest,
 } from '../resources/operations/action.ts';
@@ -38,7 +39,7 @@ export interface ActionSettings {
  */
 export function addActions(
   app: FastifyInstance,
-  actions: readonly Action[],
+  actions: readonly Action<ActionDependencies>[],
   settings: ActionSettings,
 ): void {
   for (const path of new Set(actions.map((action) => action.path))) {
@@ -51,14 +52,14 @@ export function addActions(
   }
 }
 
-function routeOf(action: Action, settings: ActionSettings): Route {
+function routeOf(action: Action<ActionDependencies>, settings: ActionSettings): Route {
   const { body, method, right } = action;
   // A large body takes up to 50 MB, so each action that reads such bodies has one turn of its own.
   const runLong = body?.maxBytes === undefined ? settings.runLongWork : createLongWork(1);
   const run: Run = (request, work) =>
     body === undefined && action.isLong !== true ? work(newSlicer()) : runLong(request, work);
   const handler: Handler = async (request, reply) => {
-    const stream = async ({ run: begin }: ActionLines) => {
+    const stream = async ({ run: begin }: ActionLines<ActionDependencies>) => {
       const input = await readRequest(request, action, newSlicer());
       if (request.method === 'HEAD') return reply.type(LINES_TYPE).send();
       return settings.sendLines(request, reply, () => begin(input));
@@ -100,7 +101,7 @@ function routeOf(action: Action, settings: ActionSettings): Route {
 }
 
 async function create(
-  action: Extract<Action, { readonly creates: unknown }>,
+  action: Extract<Action<ActionDependencies>, { readonly creates: unknown }>,
   request: FastifyRequest,
   reply: FastifyReply,
   run: Run,

@@ -3,8 +3,8 @@ import { createMetricsCheck, type MetricsAccess } from './operator-routes.ts';
 import type { RequestSettings } from './request/guard.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
 
-export interface LiveSettings {
-  readonly dependencies: ActionDependencies;
+export interface LiveSettings<D extends ActionDependencies = ActionDependencies> {
+  readonly dependencies: D;
   readonly rateLimit: RateLimit;
   readonly addressRateLimit: RateLimit;
   readonly allowedOrigins: readonly string[];

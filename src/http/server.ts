@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Caller } from '../core/caller.ts';
 import { isObject } from '../core/field.ts';
 import type { Authenticate, KnownCaller } from '../core/ports.ts';
-import type { Action } from '../resources/operations/action.ts';
+import type { Action, ActionDependencies } from '../resources/operations/action.ts';
 import { RESOURCE_TYPES } from '../resources/resources.ts';
 import { singleFlight } from '../core/scheduling/single-flight.ts';
 import { codeOf } from '../net/faults.ts';
@@ -63,12 +63,15 @@ const RECORDED_STATUSES: readonly number[] = [403, 409, 422];
 
 const NO_QUERY = Object.freeze({});
 
-export interface HttpServer {
+export interface HttpServer<D extends ActionDependencies = ActionDependencies> {
   readonly app: FastifyInstance;
-  change(settings: LiveSettings): void;
+  change(settings: LiveSettings<D>): void;
 }
 
-export function createServer(options: ServerOptions): HttpServer {
+/** The dependencies, at first and after each change, are those that the actions need. */
+export function createServer<D extends ActionDependencies>(
+  options: ServerOptions & LiveSettings<D> & { readonly actions: readonly Action<D>[] },
+): HttpServer<D> {
   const everyHeaders = securityHeaders(options.tls);
   const app = createApp(options, everyHeaders);
   prepareRoutes(app);
@@ -220,7 +223,8 @@ function addAllRoutes(app: FastifyInstance, options: ServerOptions): void {
   addMetrics(app, metrics, { store, ping });
   addDocuments(app, { version, guides, actions }, hasConsole);
   for (const type of RESOURCE_TYPES) addCollection(app, type, settings);
-  addActions(app, actions, {
+  // safe: the type of `createServer` lets only dependencies in that its actions need
+  addActions(app, actions as readonly Action<ActionDependencies>[], {
     ...options,
     runLongWork: createLongWork(2),
     sendLines: createLineSender(),

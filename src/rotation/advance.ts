@@ -45,9 +45,6 @@ const SILENT: RotationObserver = {
   expiring: () => undefined,
 };
 
-/** How often a rotation that waits for time or for clients is looked at, unless told otherwise. */
-export const POLL_MS = 60_000;
-
 const AT_ONCE_MS = 60_000;
 
 /** The most steps that follow each other at once, from `spreading` to `retired`. */
@@ -167,7 +164,7 @@ function dueAt(
   const time = millisecondsOf(now);
   const isNew = started !== null && time - millisecondsOf(started) < AT_ONCE_MS;
   if (state === 'spreading' && isNew) return now;
-  const pollMs = rotations?.pollMs ?? POLL_MS;
+  const { pollMs } = rotations;
   const waitedMs = state === 'spreading' || verified === null ? 0 : time - millisecondsOf(verified);
   const slower = Math.min(Math.max(waitedMs / (MAX_SLOWER * pollMs), 1), MAX_SLOWER);
   const next = timestampOf(time + Math.round(slower * pollMs));
@@ -252,7 +249,7 @@ async function lookAtRetired(
     });
     return false;
   }
-  const found = (await delivery?.usesOfRetired([row.id])) ?? [];
+  const found = await delivery.usesOfRetired([row.id]);
   const use = useAfterRetirement(key, found);
   const isFirst = use !== undefined && row.tripped_at === null;
   const went = await changeRow(dependencies, SERVICE, row, async (changes) => {

@@ -2,6 +2,15 @@ import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { Dependencies } from '../resources/operations/change.ts';
 
 export interface RotationDependencies extends Dependencies {
-  /** What is known of the keys on name servers, and of their uses. If absent, nothing is. */
-  readonly delivery?: DeliveryStatus | undefined;
+  readonly delivery: DeliveryStatus;
+  readonly rotations: Rotations;
 }
+
+export interface Rotations {
+  /** How long a key counts as in use after its last use, in milliseconds. */
+  readonly windowMs: number;
+  /** How often a rotation that waits for time or for clients is looked at, in milliseconds. */
+  readonly pollMs: number;
+}
+
+export const DEFAULT_ROTATIONS: Rotations = { windowMs: 86_400_000, pollMs: 60_000 };

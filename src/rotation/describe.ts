@@ -56,7 +56,7 @@ export async function describeKey(
     const shown = async () => {
       const { settings } = dependencies;
       // Without the delivery, which reads outside of the transaction, no use is shown.
-      const own = { store: changes, delivery: undefined, settings };
+      const own = { store: changes, settings };
       return describedState(await showLifecycle(own, context.caller, id));
     };
     if (expects?.(await shown()) === false)

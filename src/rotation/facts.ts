@@ -9,9 +9,6 @@ import { earlier } from '../core/text/timestamps.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import type { RotationFacts } from './step.ts';
 
-/** How long a key counts as in use after its last use, unless the service is told otherwise. */
-export const WINDOW_MS = 86_400_000;
-
 /** A key that is being replaced, its row, and the key that replaces it. */
 export interface Rotation {
   readonly row: Lifecycle;
@@ -29,11 +26,11 @@ export async function factsOf(
   { row, lineage, key, successor }: Rotation,
 ): Promise<RotationFacts> {
   const now = clock();
-  const windowMs = rotations?.windowMs ?? WINDOW_MS;
-  const [former = [], next = []] = (await delivery?.ofKeys([key, successor])) ?? [];
+  const { windowMs } = rotations;
+  const [former = [], next = []] = await delivery.ofKeys([key, successor]);
   const ids = [...new Set([...former, ...next].map(({ server }) => server.id))];
   const { uses = [], full = new Set<string>() } =
-    ids.length === 0 ? {} : ((await delivery?.uses([key.id, successor.id], ids)) ?? {});
+    ids.length === 0 ? {} : await delivery.uses([key.id, successor.id], ids);
   const seen = (id: string, since: string) =>
     addresses(uses.filter((use) => use.keyId === id && isUse(use) && use.last_at >= since));
   const start = minuteOf(earlier(now, windowMs));

@@ -1,6 +1,6 @@
 import { runJob, type Job } from '../core/scheduling/job.ts';
 import type { RotationDependencies } from './dependencies.ts';
-import { advance, POLL_MS, type RotationObserver } from './advance.ts';
+import { advance, type RotationObserver } from './advance.ts';
 import { watchExpiry } from './describe.ts';
 import { WARNING_DAYS } from '../resources/expiry.ts';
 import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
@@ -85,7 +85,7 @@ export function runRotations({
   const tick = async () => {
     const errors: unknown[] = [];
     const time = millisecondsOf(dependencies().clock());
-    if (time - scannedAt >= (dependencies().rotations?.pollMs ?? POLL_MS)) {
+    if (time - scannedAt >= dependencies().rotations.pollMs) {
       const ids = await unwatched();
       for (const id of ids) await watchExpiry(dependencies(), id);
       if (ids.length < BATCH) scannedAt = time;

@@ -14,7 +14,6 @@ import { NO_ROTATION } from '../resources/lineage-rules.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { eventOf, settle } from './advance.ts';
-import { WINDOW_MS } from './facts.ts';
 
 export interface RotationRequest {
   readonly name?: string | undefined;
@@ -86,11 +85,7 @@ export async function rotateKey(
       return successor;
     },
   );
-  if (
-    strategy === 'successor' &&
-    !compromised &&
-    overlap * 1000 < (rotations?.windowMs ?? WINDOW_MS)
-  ) {
+  if (strategy === 'successor' && !compromised && overlap * 1000 < rotations.windowMs) {
     warn({ type: tsigkey, id, requestId: context.requestId, message: SHORT_OVERLAP });
     context.warnings?.push(SHORT_OVERLAP);
   }

@@ -25,6 +25,7 @@ import {
 } from '../resources/lineage.ts';
 import { marksOf, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { NO_ROTATION } from '../resources/lineage-rules.ts';
+import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { useAfterRetirement, withoutMembers } from './advance.ts';
 import { expiryOf } from '../resources/expiry.ts';
@@ -103,8 +104,9 @@ export async function showLifecycle(
     store,
     delivery,
     settings,
-  }: Pick<RotationDependencies, 'delivery' | 'settings'> & {
+  }: Pick<RotationDependencies, 'settings'> & {
     readonly store: Pick<Reader, 'get' | 'find'>;
+    readonly delivery?: Pick<DeliveryStatus, 'usesOfRetired'>;
   },
   caller: Caller,
   id: string,

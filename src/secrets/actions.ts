@@ -1,4 +1,8 @@
-import { defineAction, type ActionGroup } from '../resources/operations/action.ts';
+import {
+  actionsWith,
+  type ActionDependencies,
+  type ActionGroup,
+} from '../resources/operations/action.ts';
 import { auditEntry, type AuditEntry } from '../core/audit-record.ts';
 import {
   ENCRYPTION_STATUS,
@@ -11,6 +15,12 @@ import { described } from '../core/object.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
 export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:manage' } as const;
+
+export interface EncryptionDependencies extends ActionDependencies {
+  readonly encryption: Encryption;
+}
+
+const defineAction = actionsWith<EncryptionDependencies>();
 
 const GROUP: ActionGroup = {
   name: 'encryption',

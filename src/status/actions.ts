@@ -17,7 +17,7 @@ import { described, list, responseObject } from '../core/object.ts';
 import type { KeyNeed } from '../core/ports.ts';
 import type { ResourceType } from '../core/resource.ts';
 import { MAX_LIMIT } from '../core/settings.ts';
-import { HIDDEN, withStatus } from '../resources/operations/live-status.ts';
+import { HIDDEN, withStatus, type ServerStatuses } from '../resources/operations/live-status.ts';
 import { listConditions } from '../resources/operations/visibility.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { ALL_PROJECTS, AUDIT_RIGHT, may, READ_ALL_PROJECTS } from '../resources/policy.ts';
@@ -29,8 +29,22 @@ import { zone } from '../resources/zone.ts';
 import { countAdministrators } from '../resources/token-rules.ts';
 import { DAY_MS, earlier, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { shellCommand } from '../core/text/shell-word.ts';
-import { defineAction, type ActionRequest } from '../resources/operations/action.ts';
+import {
+  actionsWith,
+  type ActionDependencies,
+  type ActionRequest,
+} from '../resources/operations/action.ts';
 import { ENCRYPTION_RIGHTS } from '../secrets/actions.ts';
+import type { Encryption } from '../secrets/encryption-status.ts';
+
+export interface StatusDependencies extends ActionDependencies {
+  readonly delivery: ServerStatuses;
+  readonly encryption: Encryption;
+  readonly audit: AuditTrail;
+  readonly version: string;
+}
+
+const defineAction = actionsWith<StatusDependencies>();
 
 /** A change that is pending for longer needs a person. */
 const PENDING_MS = 60_000;
@@ -186,7 +200,7 @@ export type Status = ValueOf<typeof STATUS>;
 export const STATUS_RESPONSE = described(STATUS, 'The state of the service.');
 
 type Problems = Status['problems'][number][];
-type Request = Pick<ActionRequest, 'dependencies' | 'context' | 'connection'>;
+type Request = Pick<ActionRequest<StatusDependencies>, 'dependencies' | 'context' | 'connection'>;
 type Keys = NonNullable<Status['tsigkeys']>;
 
 async function countSeen(

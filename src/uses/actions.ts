@@ -1,8 +1,21 @@
 import { KEY_USES, USES_EXAMPLE, usesOf } from './key-uses.ts';
 import { described } from '../core/object.ts';
 import { existing } from '../resources/operations/visibility.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
-import { defineAction } from '../resources/operations/action.ts';
+import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { actionsWith, type ActionDependencies } from '../resources/operations/action.ts';
+import type { ServerStatuses } from '../resources/operations/live-status.ts';
+
+export interface UsesDependencies extends ActionDependencies {
+  readonly delivery: ServerStatuses & {
+    ofKeys(keys: readonly Tsigkey[]): Promise<Parameters<typeof usesOf>[1][]>;
+    uses(
+      keyIds: readonly string[],
+      serverIds: readonly string[],
+    ): Promise<Parameters<typeof usesOf>[2]>;
+  };
+}
+
+const defineAction = actionsWith<UsesDependencies>();
 
 export const keyUsesAction = defineAction({
   path: `/v2/${tsigkey.collection}/{id}/uses`,

@@ -1,12 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createClock } from '../../src/clock.ts';
-import type { ActionDependencies } from '../../src/resources/operations/action.ts';
+import type { AllDependencies } from '../../src/actions.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import type { Store } from '../../src/core/ports.ts';
 import type { Settings } from '../../src/core/settings.ts';
 import { hideSecret } from '../../src/resources/operations/change-log.ts';
 import type { Dependencies } from '../../src/resources/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/resources/policy.ts';
+import { DEFAULT_ROTATIONS } from '../../src/rotation/dependencies.ts';
 import { openDatabase } from '../../src/database/open-database.ts';
 import type { DatabaseSettings } from '../../src/sql/sql.ts';
 
@@ -70,7 +71,7 @@ export function dependenciesOn(store: Store, others: Partial<Dependencies> = {})
 export function serverDependenciesOn(
   store: Store,
   others: Partial<Dependencies> = {},
-): ActionDependencies {
+): AllDependencies {
   const absent = () => Promise.reject(new Error('This part is not running'));
   return {
     ...dependenciesOn(store, others),
@@ -91,6 +92,7 @@ export function serverDependenciesOn(
       },
     },
     version: '0.0.0',
+    rotations: DEFAULT_ROTATIONS,
     agents: { desired: absent, observed: absent, renew: absent },
     delivery: {
       statuses: absent,

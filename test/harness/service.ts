@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { once } from 'node:events';
 import { pino } from 'pino';
-import { ACTIONS } from '../../src/actions.ts';
+import { ACTIONS, type AllDependencies } from '../../src/actions.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/options.ts';
-import type { ActionDependencies } from '../../src/resources/operations/action.ts';
 import { formatMasterKey, masterKeyOf } from '../../src/core/master-key.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/http/metrics/metrics.ts';
@@ -207,7 +206,7 @@ export function serveInVain(
  * Returns the settings of an HTTP server on `store` with a silent log, without a metrics route of
  * the database.
  */
-export function serverSettingsOn(config: Config, dependencies: ActionDependencies) {
+export function serverSettingsOn(config: Config, dependencies: AllDependencies) {
   return {
     ...config.api,
     ...BYTE_LIMITS,

@@ -10,7 +10,7 @@ import {
   withDefault,
 } from '../../src/core/object.ts';
 import { defineAction, type Action } from '../../src/resources/operations/action.ts';
-import { ACTIONS } from '../../src/actions.ts';
+import { ACTIONS, type AllDependencies } from '../../src/actions.ts';
 import { tld } from '../../src/resources/tld.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import {
@@ -84,11 +84,11 @@ const UP = `${PATH}?order=up`;
 let service: TestService;
 let api: ApiDocument;
 beforeAll(async () => {
-  (ACTIONS as Action[]).push(repeat);
+  (ACTIONS as Action<AllDependencies>[]).push(repeat);
   service = await startTestService(KNOWN_STRANGER);
   api = await readDocument(service);
 });
-afterAll(() => (ACTIONS as Action[]).pop());
+afterAll(() => (ACTIONS as Action<AllDependencies>[]).pop());
 
 describe('a new action', () => {
   test('200 for its example, with the documented response', async () => {

@@ -1,5 +1,5 @@
 import { ANSWER_EXAMPLE, JOB_EXAMPLE } from '../agent-examples.ts';
-import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL } from '../agent-protocol.ts';
+import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL, type AgentDelivery } from '../agent-protocol.ts';
 import { CONFIGURED_ID, type Caller } from '../../core/caller.ts';
 import { boolean, integer } from '../../core/field.ts';
 import { described, responseObject } from '../../core/object.ts';
@@ -9,8 +9,14 @@ import { AGENT_RIGHTS } from '../../resources/limits.ts';
 import { nameServer } from '../../resources/name-server.ts';
 import { hostName } from '../../core/shared-fields.ts';
 import { isGenuine, token } from '../../resources/token.ts';
-import { defineAction } from '../../resources/operations/action.ts';
+import { actionsWith, type ActionDependencies } from '../../resources/operations/action.ts';
 import { MAX_WAIT_SECONDS } from './servers.ts';
+
+export interface AgentDependencies extends ActionDependencies {
+  readonly agents: AgentDelivery;
+}
+
+const defineAction = actionsWith<AgentDependencies>();
 
 const MAX_IDS = 100;
 

@@ -26,8 +26,15 @@ import { tsigkey } from '../../resources/tsigkey.ts';
 import { zone } from '../../resources/zone.ts';
 import { assertUnknownKeyUnreferenced } from '../../resources/reference-rules.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
-import { defineAction, type ActionDependencies } from '../../resources/operations/action.ts';
+import { actionsWith, type ActionDependencies } from '../../resources/operations/action.ts';
+import type { DeliveryStatus } from '../delivery-ports.ts';
 import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from '../requests.ts';
+
+export interface DeliveryDependencies extends ActionDependencies {
+  readonly delivery: DeliveryStatus;
+}
+
+const defineAction = actionsWith<DeliveryDependencies>();
 
 export const MAX_WAIT_SECONDS = 30;
 
@@ -274,7 +281,7 @@ export const DELIVERY_ACTIONS = [
  * token must include the key, or a pool or zone of these name servers. Throws `resource_not_found`.
  */
 async function ofDeleted(
-  { store, delivery }: ActionDependencies,
+  { store, delivery }: DeliveryDependencies,
   { limits }: Caller,
   id: string,
 ): Promise<ShownDeliveries> {

@@ -1,7 +1,3 @@
-import type { AuditTrail } from '../../audit/trail.ts';
-import type { AgentDelivery } from '../../delivery/agent-protocol.ts';
-import type { DeliveryStatus } from '../../delivery/delivery-ports.ts';
-import type { Encryption } from '../../secrets/encryption-status.ts';
 import type { ChangeContext, Dependencies } from './change.ts';
 import type { Parameter } from './list-query.ts';
 import type { Recording } from '../../core/recording.ts';
@@ -48,11 +44,15 @@ export interface ActionFiles {
 }
 
 /** A response as JSON lines: the only one, or for callers that accept `application/x-ndjson`. */
-export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
+export interface ActionLines<
+  D extends Dependencies = never,
+  B = unknown,
+  P extends Parameters = Parameters,
+> {
   readonly description: string;
   readonly example: object;
   /** Yields the lines in parts. Reads each part after the caller has received the previous part. */
-  run(request: ActionRequest<B, P>): AsyncIterable<readonly object[]>;
+  readonly run: (request: ActionRequest<D, B, P>) => AsyncIterable<readonly object[]>;
 }
 
 export interface ActionParameter<T = unknown> extends Kind<T> {
@@ -67,17 +67,17 @@ type ParameterValue<P extends ActionParameter> = P extends { readonly isOptional
   ? ValueOf<P> | undefined
   : ValueOf<P>;
 
+/** What every action gets. The actions of a feature may need more. */
 export interface ActionDependencies extends Dependencies {
-  readonly encryption: Encryption;
-  readonly audit: AuditTrail;
-  readonly agents: AgentDelivery;
-  readonly delivery: DeliveryStatus;
   readonly recording: Recording;
-  readonly version: string;
 }
 
-export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
-  readonly dependencies: ActionDependencies;
+export interface ActionRequest<
+  D extends Dependencies = ActionDependencies,
+  B = unknown,
+  P extends Parameters = Parameters,
+> {
+  readonly dependencies: D;
   readonly context: ChangeContext;
   /** The base URL of the service as this caller uses it, without a trailing slash. */
   readonly base: string;
@@ -138,8 +138,12 @@ interface ActionBase<B, P extends Parameters> {
   readonly parameters?: P;
 }
 
-/** An API operation other than create, list, get, update and delete. */
+/**
+ * An API operation other than create, list, get, update and delete. It needs the dependencies `D`.
+ * Without arguments, the type includes every action, but permits only to describe it.
+ */
 export type Action<
+  D extends Dependencies = never,
   B = unknown,
   P extends Parameters = Parameters,
   R extends object = object,
@@ -149,33 +153,41 @@ export type Action<
         readonly response: ActionResponse<R & { readonly tag: string }>;
         /** `run` returns undefined if the caller has the state that `tag` identifies. */
         readonly isConditional: true;
-        run(request: ActionRequest<B, P>): Promise<(R & { readonly tag: string }) | undefined>;
+        readonly run: (
+          request: ActionRequest<D, B, P>,
+        ) => Promise<(R & { readonly tag: string }) | undefined>;
       }
     | {
         readonly response: ActionResponse<R>;
         /** What the entity tag covers, and a change may require unchanged. Absent: no tag. */
         tagged?(response: R): object;
-        readonly lines?: ActionLines<B, P>;
-        run(request: ActionRequest<B, P>): Promise<R>;
+        readonly lines?: ActionLines<D, B, P>;
+        readonly run: (request: ActionRequest<D, B, P>) => Promise<R>;
       }
     | {
         /** The response has the resource that `run` returns, its location and its warnings. */
         readonly creates: { readonly description: string };
-        run(request: ActionRequest<B, P>): Promise<Resource>;
+        readonly run: (request: ActionRequest<D, B, P>) => Promise<Resource>;
       }
     | {
         readonly empty: { readonly description: string };
-        run(request: ActionRequest<B, P>): Promise<void>;
+        readonly run: (request: ActionRequest<D, B, P>) => Promise<void>;
       }
-    | { readonly lines: ActionLines<B, P> }
-    | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }
+    | { readonly lines: ActionLines<D, B, P> }
+    | {
+        readonly file: ActionFiles;
+        readonly run: (request: ActionRequest<D, B, P>) => Promise<ActionFile>;
+      }
   );
 
-export function defineAction<B, const P extends Parameters, R extends object>(
-  definition: Action<B, P, R>,
-): Action {
-  return definition; // safe: `run` gets only values that this action's own kinds have parsed
+/** Returns the function that defines actions with the dependencies `D`. */
+export function actionsWith<D extends Dependencies>() {
+  return <B, const P extends Parameters, R extends object>(
+    definition: Action<D, B, P, R>,
+  ): Action<D> => definition as Action<D>; // safe: `run` gets only what its own kinds have parsed
 }
+
+export const defineAction = actionsWith<ActionDependencies>();
 
 /** Parses the body of a request. Throws `invalid_object` with every problem. */
 export function readActionBody<B>(

@@ -41,17 +41,8 @@ export interface Dependencies extends AdmissionDependencies {
   /** The status of delivery. If absent, responses have the stored status of name servers. */
   readonly delivery?: ServerStatuses | undefined;
   warn(warning: Warning): void;
-  /** The running rotations of keys. If absent, nothing advances them. */
-  readonly rotations?: Rotations | undefined;
   /** The recording in the audit trail. If absent, all secrets in records have one fingerprint. */
   readonly recording?: Recording | undefined;
-}
-
-export interface Rotations {
-  /** How long a key counts as in use after its last use, in milliseconds. */
-  readonly windowMs: number;
-  /** How often a rotation that waits for time or for clients is looked at, in milliseconds. */
-  readonly pollMs: number;
 }
 
 export interface Warning {

@@ -6,7 +6,10 @@ import { MAX_LIMIT } from '../../core/settings.ts';
 import { describedKeys, FLAWS, keyStates, keysUnused } from '../key-states.ts';
 import { isVisible } from '../../resources/operations/visibility.ts';
 import { keyFacts, tsigkey, type KeyFacts } from '../../resources/tsigkey.ts';
-import { defineAction } from '../../resources/operations/action.ts';
+import { actionsWith } from '../../resources/operations/action.ts';
+import type { RotationDependencies } from '../dependencies.ts';
+
+const defineAction = actionsWith<RotationDependencies>();
 
 export const KEY_STATES = responseObject({
   states: described(

@@ -14,7 +14,12 @@ import { describedState, describeKey } from '../describe.ts';
 import { rotateKey } from '../rotate.ts';
 import { LIFECYCLE, LIFECYCLE_EXAMPLE, showLifecycle } from '../shown.ts';
 import { abortRotation, confirmRotation, restoreKey, retireKey } from '../steps-by-hand.ts';
-import { defineAction, type ActionRequest } from '../../resources/operations/action.ts';
+import type { RotationDependencies } from '../dependencies.ts';
+import { actionsWith, type ActionRequest } from '../../resources/operations/action.ts';
+
+const defineAction = actionsWith<RotationDependencies>();
+
+type Request = ActionRequest<RotationDependencies>;
 
 const { algorithm } = tsigkey.fields;
 
@@ -57,11 +62,11 @@ const RESPONSE = {
   examples: { one: { summary: 'A key that is being replaced.', value: LIFECYCLE_EXAMPLE } },
 };
 
-function shown({ dependencies, context, id }: ActionRequest) {
+function shown({ dependencies, context, id }: Request) {
   return showLifecycle(dependencies, context.caller, id);
 }
 
-function forced({ context, isForced }: ActionRequest) {
+function forced({ context, isForced }: Request) {
   return { ...context, force: isForced };
 }
 
