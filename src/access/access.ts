@@ -1,4 +1,4 @@
-import { RIGHTS, type Right } from '../brands/brand.ts';
+import { RIGHTS, type Right } from './rights.ts';
 import type { Key } from '../dns/tsig-key.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
 import { firstOf } from '../core/text/first-of.ts';

@@ -1,4 +1,4 @@
-import { RIGHTS, type Right } from '../brands/brand.ts';
+import { RIGHTS, type Right } from './rights.ts';
 import type { Matrix, Row } from './access.ts';
 
 export interface RightChange {

@@ -1,4 +1,4 @@
-import { listName, type Right } from '../brands/brand.ts';
+import { listName, type Right } from './rights.ts';
 import { firstOf } from '../core/text/first-of.ts';
 import type { ZoneAccess } from './access.ts';
 import { zonesText } from './warnings.ts';

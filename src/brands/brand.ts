@@ -1,11 +1,7 @@
+import { listName, RIGHTS, type Right } from '../access/rights.ts';
 import type { OWN_KEYS } from '../formats/own-keys.ts';
 import type { ExportFormat } from '../formats/writer.ts';
 import type { KeyLog } from './key-log.ts';
-
-/** The rights that keys can have on a name server: transfers and dynamic updates (RFC 2136). */
-export const RIGHTS = ['transfer', 'update'] as const;
-
-export type Right = (typeof RIGHTS)[number];
 
 /** What the service knows of a name server program, besides its driver of the same name. */
 export interface Brand {
@@ -65,10 +61,6 @@ ${create}
 
 export function rightsOf({ supports }: Pick<Brand, 'supports'>): Right[] {
   return RIGHTS.filter((right) => supports[right] === true);
-}
-
-export function listName(right: Right, zone?: string): string {
-  return zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
 }
 
 /** Returns the lines to add to each zone, as comments. `linesOf` returns those of one zone. */

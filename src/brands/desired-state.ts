@@ -1,8 +1,6 @@
-import { listName, RIGHTS, type Right } from './brand.ts';
+import { listName, RIGHTS, type Right } from '../access/rights.ts';
 import { keyProblems } from '../formats/key.ts';
 import type { Key } from '../dns/tsig-key.ts';
-
-export { RIGHTS, type Right } from './brand.ts';
 
 /** Zones by their names in comparison form, sorted. `all` means every zone of the name server. */
 export type Zones = 'all' | readonly string[];

@@ -1,5 +1,6 @@
 import type { PrintedConfiguration } from '../access/access.ts';
-import type { Brand, Right } from './brand.ts';
+import type { Brand } from './brand.ts';
+import type { Right } from '../access/rights.ts';
 import type { AccessLists } from './desired-state.ts';
 import { isSameMaterial, type Key } from '../formats/key.ts';
 import { KeyFileError, type Entry, type ReadIncluded } from '../formats/reader.ts';

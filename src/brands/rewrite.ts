@@ -1,4 +1,4 @@
-import type { Right } from './brand.ts';
+import type { Right } from '../access/rights.ts';
 import { canonicalKey, isSameKey } from '../formats/key.ts';
 import type { IncludedFile, ReadIncluded } from '../formats/reader.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';

@@ -12,7 +12,7 @@ import {
   type ValueOf,
 } from '../core/field.ts';
 import { described, object, optional, responseObject, withDefault } from '../core/object.ts';
-import { RIGHTS } from '../brands/brand.ts';
+import { RIGHTS } from '../access/rights.ts';
 import { OPERATIONS, OUTCOMES } from '../brands/key-log.ts';
 import { EVIDENCE, KEY_REFERENCE } from '../resources/name-server-status.ts';
 import { hostName, word } from '../core/shared-fields.ts';

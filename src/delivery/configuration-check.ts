@@ -1,7 +1,7 @@
 import { ACCESS_READERS } from '../brands/access-readers.ts';
 import { policyZonesText, zonesWithoutList } from '../access/unnamed.ts';
 import { zonesText } from '../access/warnings.ts';
-import { listName } from '../brands/brand.ts';
+import { listName } from '../access/rights.ts';
 import { KeyFileError } from '../formats/reader.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import { DriverError, type Driver, type Requirement } from '../brands/driver.ts';

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../core/audit-record.ts';
 import type { Fault } from '../core/fault.ts';
 import type { FoundState } from '../resources/name-server-status.ts';
-import type { Right } from '../brands/brand.ts';
+import type { Right } from '../access/rights.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { ServerStatus, ServerStatuses } from '../resources/operations/live-status.ts';
 import type { Removal } from '../core/ports.ts';

@@ -11,9 +11,9 @@ import {
   type DesiredKey,
   type DesiredState,
   type KeptKey,
-  type Right,
   type Zones,
 } from '../brands/desired-state.ts';
+import type { Right } from '../access/rights.ts';
 import type { Candidate, Delivery, Desire, Undeliverable } from './delivery-ports.ts';
 
 /**

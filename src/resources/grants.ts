@@ -1,4 +1,4 @@
-import { RIGHTS, type Right } from '../brands/brand.ts';
+import { RIGHTS, type Right } from '../access/rights.ts';
 import {
   anyText,
   array,

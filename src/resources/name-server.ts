@@ -1,5 +1,6 @@
 import { BRAND_NAMES, BRANDS } from '../brands/brands.ts';
-import { RIGHTS, rightsOf, type Brand } from '../brands/brand.ts';
+import { rightsOf, type Brand } from '../brands/brand.ts';
+import { RIGHTS } from '../access/rights.ts';
 import { boolean, enumeration, list, text, uuid } from '../core/field.ts';
 import { defineFields, defineResource, OPERATIONS, type ResourceOf } from '../core/resource.ts';
 import { dnsAddressProblem } from '../core/text/dns-address.ts';

@@ -5,7 +5,7 @@ import { addressOf, matrixOf, type ServerConfiguration } from '../../src/access/
 import { readKnotAccess } from '../../src/brands/knot/access.ts';
 import { readNsdAccess } from '../../src/brands/nsd/access.ts';
 import { readPowerdns } from '../../src/keys/commands/powerdns.ts';
-import { RIGHTS } from '../../src/brands/brand.ts';
+import { RIGHTS } from '../../src/access/rights.ts';
 import { DRIVERS } from '../../src/brands/drivers.ts';
 import { isPermitted } from '../harness/access.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KeptRow, OpenRow } from '../../src/access/access.ts';
-import { RIGHTS } from '../../src/brands/brand.ts';
+import { RIGHTS } from '../../src/access/rights.ts';
 import type { NameServer } from '../../src/net/dns.ts';
 import { runInside } from '../cli/session.ts';
 import { isPermitted } from '../harness/access.ts';

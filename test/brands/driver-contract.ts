@@ -7,9 +7,9 @@ import {
   type Access,
   type DesiredKey,
   type DesiredState,
-  type Right,
   type Zones,
 } from '../../src/brands/desired-state.ts';
+import type { Right } from '../../src/access/rights.ts';
 import type { Difference, Driver } from '../../src/brands/driver.ts';
 import { DRIVERS } from '../../src/brands/drivers.ts';
 import type { Brand } from '../harness/brands/brand.ts';

@@ -18,7 +18,7 @@ import {
   type Source,
 } from '../../src/brands/rewrite.ts';
 import { REWRITERS } from '../../src/brands/rewriters.ts';
-import { RIGHTS, type Right } from '../../src/brands/brand.ts';
+import { RIGHTS, type Right } from '../../src/access/rights.ts';
 import { canonicalKey, type Key } from '../../src/formats/key.ts';
 import type { IncludedFile } from '../../src/formats/reader.ts';
 import { isPermitted } from '../harness/access.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { listName, RIGHTS, type Right } from '../../src/brands/brand.ts';
+import { listName, RIGHTS, type Right } from '../../src/access/rights.ts';
 import { desire } from '../../src/delivery/desire.ts';
 import { byMember, grantsOf } from '../../src/brands/desired-state.ts';
 import { createSlicer } from '../../src/core/scheduling/slicer.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { RIGHTS, type Right } from '../../src/brands/desired-state.ts';
+import { RIGHTS, type Right } from '../../src/access/rights.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { editFile } from '../harness/brands/brand.ts';
 import { BRANDS_OF_STORE } from '../harness/brands/brands.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { Right } from '../../src/brands/brand.ts';
+import type { Right } from '../../src/access/rights.ts';
 import { checkRequest } from '../../src/dns/key-check.ts';
 import { decodeMessage, rcodeOf } from '../../src/dns/message.ts';
 import { signMessage } from '../../src/dns/tsig.ts';

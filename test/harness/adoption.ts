@@ -3,7 +3,7 @@ import { readBindAccess } from '../../src/brands/bind/access.ts';
 import { differencesAfter } from '../../src/brands/rewrite.ts';
 import { rewriteBind } from '../../src/brands/bind/rewrite.ts';
 import { bindClause, bindList } from '../../src/brands/bind/brand.ts';
-import { listName, RIGHTS } from '../../src/brands/brand.ts';
+import { listName, RIGHTS } from '../../src/access/rights.ts';
 
 /** The path of Tsigil's file. */
 export const OWN = '/etc/bind/tsigil/keys.conf';

@@ -1,7 +1,8 @@
 import { expect, vi } from 'vitest';
 import { rightsOf } from '../../src/brands/brand.ts';
 import { BRANDS } from '../../src/brands/brands.ts';
-import type { DesiredKey, Right } from '../../src/brands/desired-state.ts';
+import type { DesiredKey } from '../../src/brands/desired-state.ts';
+import type { Right } from '../../src/access/rights.ts';
 import { probeKey } from '../../src/net/probe.ts';
 import type { Brand } from './brands/brand.ts';
 import type { Client } from './client.ts';

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RIGHTS, type DesiredKey, type Right } from '../../src/brands/desired-state.ts';
+import type { DesiredKey } from '../../src/brands/desired-state.ts';
+import { RIGHTS, type Right } from '../../src/access/rights.ts';
 import type { NameServer } from '../../src/net/dns.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './tools.ts';
 

@@ -2,7 +2,7 @@ import type { ServerConfiguration } from '../../access/access.ts';
 import { REWRITERS } from '../../brands/rewriters.ts';
 import { policyZonesText, zonesWithoutList } from '../../access/unnamed.ts';
 import { zonesText } from '../../access/warnings.ts';
-import { listName, RIGHTS } from '../../brands/brand.ts';
+import { listName, RIGHTS } from '../../access/rights.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { shellWord } from '../../core/text/shell-word.ts';

@@ -1,7 +1,7 @@
 import type { Row, ServerConfiguration } from '../../access/access.ts';
 import type { RightChange } from '../../access/changes.ts';
 import { zonesText } from '../../access/warnings.ts';
-import { RIGHTS, type Right } from '../../brands/brand.ts';
+import { RIGHTS, type Right } from '../../access/rights.ts';
 import { testPorts } from '../../dns/test-ports.ts';
 import type { Check } from '../../dns/key-check.ts';
 import { canonicalKey, isSameKey, type Key } from '../../formats/key.ts';

@@ -1,6 +1,6 @@
 import { entryOf, placeOf, type Parts, type ReadIncluded } from '../../formats/reader.ts';
 import { allTokens, controlUses, OF_SESSION, useOf } from '../../formats/read-bind.ts';
-import type { Right } from '../brand.ts';
+import type { Right } from '../../access/rights.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import type {
   AccessList,

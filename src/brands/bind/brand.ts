@@ -1,7 +1,8 @@
 import type { Key } from '../../formats/key.ts';
 import { OWN_KEYS } from '../../formats/own-keys.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../../formats/writer.ts';
-import { addZoneToFile, keyFileCommands, RIGHTS, zoneComments, type Brand } from '../brand.ts';
+import { addZoneToFile, keyFileCommands, zoneComments, type Brand } from '../brand.ts';
+import { RIGHTS } from '../../access/rights.ts';
 import { ADDRESS, type KeyLog } from '../key-log.ts';
 
 /** One statement on each line, because lego and CoreDNS can parse only this layout. */

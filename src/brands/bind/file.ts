@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { bind, bindClause, bindList } from './brand.ts';
-import { RIGHTS, type Right } from '../brand.ts';
+import { RIGHTS, type Right } from '../../access/rights.ts';
 import type { AccessLists } from '../desired-state.ts';
 import type { Key } from '../../formats/key.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';

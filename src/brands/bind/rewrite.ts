@@ -1,4 +1,4 @@
-import { listName, RIGHTS, type Right } from '../brand.ts';
+import { listName, RIGHTS, type Right } from '../../access/rights.ts';
 import { allTokens, type Token } from '../../formats/read-bind.ts';
 import { KeyFileError, placeOf, type Origin } from '../../formats/reader.ts';
 import { quoted } from '../../formats/writer.ts';

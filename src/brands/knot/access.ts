@@ -1,4 +1,4 @@
-import type { Right } from '../brand.ts';
+import type { Right } from '../../access/rights.ts';
 import { keyEntryOf, knotEntries, NO_ADDRESS, type KnotEntry } from '../../formats/read-knot.ts';
 import { KeyFileError, type ReadIncluded } from '../../formats/reader.ts';
 import { nameForm } from '../../core/text/dns-name.ts';

@@ -1,4 +1,4 @@
-import { listName, RIGHTS, type Right } from '../brand.ts';
+import { listName, RIGHTS, type Right } from '../../access/rights.ts';
 import { knotEntries, type KnotEntry } from '../../formats/read-knot.ts';
 import type { Origin } from '../../formats/reader.ts';
 import { quoted } from '../../formats/writer.ts';

@@ -1,4 +1,4 @@
-import { listName } from '../brand.ts';
+import { listName } from '../../access/rights.ts';
 import {
   nsdEntries,
   type NsdAttribute,

@@ -1,4 +1,4 @@
-import type { Right } from '../brand.ts';
+import type { Right } from '../../access/rights.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import {
   contains,

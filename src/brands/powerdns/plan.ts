@@ -1,4 +1,4 @@
-import { listName, RIGHTS, type Right } from '../brand.ts';
+import { listName, RIGHTS, type Right } from '../../access/rights.ts';
 import {
   grantsOf,
   type AccessLists,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { InvalidArgumentError } from 'commander';
-import { RIGHTS, type Right } from '../../brands/brand.ts';
+import { RIGHTS, type Right } from '../../access/rights.ts';
 import { commonGrants, grantsIn, type Grant } from '../../resources/grants.ts';
 import { pool } from '../../resources/pool.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';

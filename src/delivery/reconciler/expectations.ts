@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { findBrand } from '../../brands/brands.ts';
-import { rightsIn, type DesiredKey, type Right, type Zones } from '../../brands/desired-state.ts';
+import { rightsIn, type DesiredKey, type Zones } from '../../brands/desired-state.ts';
+import type { Right } from '../../access/rights.ts';
 import { eachInSlices } from '../../core/scheduling/slicer.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import type { Expectation } from '../../net/probe.ts';

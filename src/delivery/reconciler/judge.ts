@@ -1,6 +1,6 @@
-import { listName } from '../../brands/brand.ts';
+import { listName, type Right } from '../../access/rights.ts';
 import { findBrand } from '../../brands/brands.ts';
-import { rightsIn, type DesiredKey, type Right } from '../../brands/desired-state.ts';
+import { rightsIn, type DesiredKey } from '../../brands/desired-state.ts';
 import type { Check, CheckResult } from '../../dns/key-check.ts';
 import type { Fault } from '../../core/fault.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';

@@ -1,6 +1,7 @@
 import type { Job } from '../agent-protocol.ts';
 import type { Claim, Delivery } from '../delivery-ports.ts';
-import type { DesiredKey, Right } from '../../brands/desired-state.ts';
+import type { DesiredKey } from '../../brands/desired-state.ts';
+import type { Right } from '../../access/rights.ts';
 import { eachInSlices, type Slicer } from '../../core/scheduling/slicer.ts';
 import { isDelivered, isRefused, rowsById, TOO_WIDE } from './delivery-rows.ts';
 import { dueProbes } from './schedule.ts';

@@ -1,4 +1,4 @@
-import type { Right } from '../../brands/desired-state.ts';
+import type { Right } from '../../access/rights.ts';
 import type { Fault } from '../../core/fault.ts';
 import type { NameServer } from '../../resources/name-server.ts';
 import { parseDnsAddress } from '../../core/text/dns-address.ts';

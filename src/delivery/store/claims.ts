@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Claim } from '../delivery-ports.ts';
-import type { Right } from '../../brands/brand.ts';
+import type { Right } from '../../access/rights.ts';
 import type { NameServer } from '../../resources/name-server.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 

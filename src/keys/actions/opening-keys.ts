@@ -1,4 +1,4 @@
-import { RIGHTS, type Right } from '../../brands/brand.ts';
+import { RIGHTS, type Right } from '../../access/rights.ts';
 import type { Caller } from '../../core/caller.ts';
 import { EXAMPLE_ID } from '../../core/error-entry.ts';
 import type { Reader } from '../../core/ports.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressOf, matrixOf, type Requester } from '../../../src/access/access.ts';
 import { readBindAccess } from '../../../src/brands/bind/access.ts';
-import { RIGHTS } from '../../../src/brands/brand.ts';
+import { RIGHTS } from '../../../src/access/rights.ts';
 import { applyEdits } from '../../../src/brands/rewrite.ts';
 import { isPermitted } from '../../harness/access.ts';
 import { adoptionOf } from '../../harness/adoption.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { RIGHTS } from '../../../src/brands/desired-state.ts';
+import { RIGHTS } from '../../../src/access/rights.ts';
 import { comparisonForm } from '../../../src/core/text/dns-name.ts';
 import { DRIVERS } from '../../../src/brands/drivers.ts';
 import { bind } from '../../harness/brands/bind.ts';

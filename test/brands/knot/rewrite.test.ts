@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Right } from '../../../src/brands/brand.ts';
+import type { Right } from '../../../src/access/rights.ts';
 import { rewriteKnot } from '../../../src/brands/knot/rewrite.ts';
 import { OWN, rewritten } from '../../harness/rewrites.ts';
 import { SECRET } from '../../harness/samples.ts';

@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { expect, test } from 'vitest';
-import { RIGHTS, type DesiredKey } from '../../../src/brands/desired-state.ts';
+import type { DesiredKey } from '../../../src/brands/desired-state.ts';
+import { RIGHTS } from '../../../src/access/rights.ts';
 import { checkRequest } from '../../../src/dns/key-check.ts';
 import { findOpenRights } from '../../../src/net/probe.ts';
 import { ZONES, type DrivenServer } from '../../harness/driven-server.ts';
