@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
 import { asciiName } from '../src/cli/flags/names.ts';
 import { detectFormat, LIST_FORMATS, readTldList } from '../src/tlds/read-list.ts';
-import { MAX_LIST_BYTES } from '../src/tlds/bulk-request.ts';
+import { MAX_LIST_BYTES } from '../src/core/settings.ts';
 import { readId } from '../src/resources/operations/collection.ts';
 import * as names from '../src/core/text/dns-name.ts';
 import { normaliseUuid, parseTimestamp } from '../src/core/field.ts';

@@ -40,6 +40,9 @@ type Confirmation = (typeof CONFIRMATIONS)[number];
 /** The maximum number of items on one page. A larger `limit` has the same effect. */
 export const MAX_LIMIT = 1000;
 
+/** The maximum size of a request with a whole list: 20,000 entries fit if each has about 100 bytes. */
+export const MAX_LIST_BYTES = 2 * 1024 * 1024;
+
 export const TLD_RULES = ['last-label', 'any-suffix'] as const;
 export type TldRule = (typeof TLD_RULES)[number];
 

@@ -5,7 +5,7 @@ import { allPages } from '../core/pages.ts';
 import type { Reader } from '../core/ports.ts';
 import { uniqueFormOf } from '../core/query.ts';
 import { uniqueOf, type Change, type DraftFields } from '../core/resource.ts';
-import type { Settings } from '../core/settings.ts';
+import { MAX_LIST_BYTES, type Settings } from '../core/settings.ts';
 import { readCreation } from '../resources/operations/body.ts';
 import { change, type ChangeContext, type Dependencies } from '../resources/operations/change.ts';
 import { requireRight } from '../resources/policy.ts';
@@ -18,7 +18,6 @@ import {
   BULK_RESPONSE,
   CHANGEABLE_MEMBERS,
   MAX_ENTRIES,
-  MAX_LIST_BYTES,
   type BulkRequest,
   type BulkResponse,
   type BulkResult,

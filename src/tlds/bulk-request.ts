@@ -1,4 +1,5 @@
 import { EXAMPLE_ID } from '../core/error-entry.ts';
+import { MAX_LIST_BYTES } from '../core/settings.ts';
 import { boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../core/field.ts';
 import {
   described,
@@ -13,9 +14,6 @@ import { tld } from '../resources/tld.ts';
 import type { ActionBody, ActionResponse } from '../resources/operations/action.ts';
 
 export const MAX_ENTRIES = 20_000;
-
-/** A list of 20,000 entries fits if each has about 100 bytes. */
-export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 
 type TldFields = (typeof tld)['fields'];
 

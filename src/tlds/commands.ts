@@ -1,4 +1,5 @@
-import { BULK_RESPONSE, MAX_ENTRIES, MAX_LIST_BYTES, type BulkResponse } from './bulk-request.ts';
+import { BULK_RESPONSE, MAX_ENTRIES, type BulkResponse } from './bulk-request.ts';
+import { MAX_LIST_BYTES } from '../core/settings.ts';
 import { refusedEntries, type ListEntry, type TldList } from './list.ts';
 import { SECTIONS, WILDCARD_CHOICES } from './public-suffix.ts';
 import { detectFormat, LIST_FORMATS, readTldList } from './read-list.ts';

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { MAX_ENTRIES, MAX_LIST_BYTES } from '../../src/tlds/bulk-request.ts';
+import { MAX_ENTRIES } from '../../src/tlds/bulk-request.ts';
+import { MAX_LIST_BYTES } from '../../src/core/settings.ts';
 import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { allEntries, expectStatus, named, namesOf } from '../harness/tlds.ts';

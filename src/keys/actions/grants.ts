@@ -7,7 +7,7 @@ import { GRANT_RIGHT } from '../../resources/limits.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { grantsOfKey } from '../../resources/grant-rules.ts';
 import { defineAction } from '../../resources/operations/action.ts';
-import { MAX_LIST_BYTES } from '../../tlds/bulk-request.ts';
+import { MAX_LIST_BYTES } from '../../core/settings.ts';
 
 const MEMBER = {
   grants: described(
