@@ -19,6 +19,7 @@ import {
   isEarlierState,
   isEmpty,
   NO_CHANGES,
+  noteRestores,
   replacedEnds,
   withdraw,
   type ChangesSince,
@@ -26,8 +27,10 @@ import {
 } from './restore.ts';
 import { assertMasterKey } from '../secrets/store/start.ts';
 import { assertUnused } from '../sql/other-users.ts';
+import { WRITE_MARK } from '../sql/marks.ts';
 import type { Snapshot } from '../sql/sql.ts';
 import { createReader } from '../database/store.ts';
+import { endSessions } from '../tokens/job/sessions.ts';
 
 const HELD =
   "Name servers with newer keys keep them until you run 'tsigil delivery resume'; 'tsigil status' lists these name servers.\n";
@@ -117,7 +120,7 @@ async function settle(
 ): Promise<void> {
   await assertUsable(config, setting, shown);
   const secrets = openKeyring(config.database, config.encryption);
-  const { store, reads, record, noteRestores, noteRestored, endSessions } = await openDatabase(
+  const { store, reads, record, database } = await openDatabase(
     setting,
     config.databasePool,
     clock,
@@ -155,7 +158,7 @@ async function settle(
     }
     const detail = { replaced: ends.at(-1)?.replaced ?? null, restored: end ?? null };
     const subject = { action: 'database:restore', detail };
-    await endSessions();
+    await database.write(endSessions);
     if (revive || isEmpty(since)) await record(subject);
     else
       await change(
@@ -173,8 +176,8 @@ async function settle(
         { ...localOrigin(), ...subject, force: true },
         (changes) => withdraw(changes, since),
       );
-    await noteRestores(ends);
-    await noteRestored(shown);
+    await database.write((sql) => noteRestores(sql, secrets.keyring, ends));
+    await database.write((sql) => sql.run(WRITE_MARK, ['restored', shown, clock()]));
   } finally {
     await replaced?.close();
     await store.close();

@@ -79,14 +79,13 @@ export async function replacedEnds(
   return [...earlier, ...(last === undefined ? [] : [{ at, replaced: last }])];
 }
 
+/** Notes in the head of the trail that a backup was restored over trails with these ends. */
 export async function noteRestores(
-  database: Pick<Database, 'write'>,
-  keyring: Keyring | undefined,
+  sql: Sql,
+  keyring: Keyring,
   ends: readonly RestoredOver[],
 ): Promise<void> {
-  await database.write(async (sql) => {
-    for (const { at, replaced } of ends) await noteRestore(sql, keyring?.auditKey(), at, replaced);
-  });
+  for (const { at, replaced } of ends) await noteRestore(sql, keyring.auditKey(), at, replaced);
 }
 
 /**

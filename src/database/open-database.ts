@@ -2,13 +2,10 @@ import type { Clock, Store } from '../core/ports.ts';
 import type { AuditSubject } from '../core/audit-record.ts';
 import { recordLocally } from '../audit/store/local.ts';
 import { parseDatabase } from '../sql/databases.ts';
-import { noteRestores, type RestoredOver } from '../backup/restore.ts';
 import { migrate } from '../sql/migrate.ts';
 import { prepareSecrets, type OpenedKeyring } from '../secrets/store/open-keyring.ts';
 import type { EncryptionReport } from '../secrets/store/start.ts';
-import { WRITE_MARK } from '../sql/marks.ts';
 import type { Database, DatabaseObserver, DatabaseSettings, Sql } from '../sql/sql.ts';
-import { endSessions } from '../tokens/job/sessions.ts';
 import { createStore } from './store.ts';
 
 /** The time limit of a list or a count in commands such as copy-database, where no client waits. */
@@ -29,11 +26,6 @@ export interface OpenedDatabase {
   readonly database: Database;
   readonly steps: readonly number[];
   record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;
-  /** Notes in the head of the trail that this backup was restored over trails with these ends. */
-  noteRestores(ends: readonly RestoredOver[]): Promise<void>;
-  /** Notes which backup this database is, by the name that the operator gave. */
-  noteRestored(backup: string): Promise<void>;
-  endSessions(): Promise<void>;
   /** What the preparation of the encryption found and did: nothing without `secrets`. */
   readonly report: EncryptionReport;
 }
@@ -60,24 +52,16 @@ export async function openDatabase(
       secrets === undefined
         ? { steps: await updateSchema(), report: NOTHING_PREPARED }
         : await prepareSecrets(database, secrets, updateSchema, clock);
-    const endAll = () => database.write(endSessions);
     return {
       store: createStore(database),
       reads: database.reads,
       database,
       steps,
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
-      noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
-      noteRestored: (backup) => noteRestored(database, backup, clock()),
-      endSessions: endAll,
       report,
     };
   } catch (error) {
     await database.close();
     throw error;
   }
-}
-
-async function noteRestored(database: Database, backup: string, at: string): Promise<void> {
-  await database.write((sql) => sql.run(WRITE_MARK, ['restored', backup, at]));
 }
