@@ -167,9 +167,10 @@ export async function checkConfig(configPath: string | undefined, connect: boole
 
 export async function backUp(configPath: string | undefined, target: string): Promise<void> {
   const config = configFrom(configPath);
-  const [{ assertExists, parseDatabase }, { backUpSqlite, recordBackup }] = await Promise.all([
+  const [{ assertExists, parseDatabase }, { backUpSqlite }, { recordBackup }] = await Promise.all([
     import('./sql/databases.ts'),
     import('./sql/sqlite/backup.ts'),
+    import('./backup/record-backup.ts'),
   ]);
   const { kind, location } = parseDatabase(config.database);
   if (kind.shared)

@@ -1,5 +1,7 @@
-import { NO_PREVIOUS } from '../../audit/chain.ts';
 import type { Migration } from '../sql.ts';
+
+/** The hash before the first batch of the audit trail. */
+const NO_HASH = '0'.repeat(64);
 
 /** The columns of timestamps in tables of resources. `updated_order` sorts null first. */
 const changedAt = (text: string) => `created_at ${text} NOT NULL,
@@ -410,6 +412,6 @@ function auditTrail({ text, identity }: { text: string; identity: string }): str
       mac ${text},
       key_number INTEGER
     )`,
-    `INSERT INTO audit_head (id, number, hash, purged, events) VALUES (1, 0, '${NO_PREVIOUS}', 0, '[]')`,
+    `INSERT INTO audit_head (id, number, hash, purged, events) VALUES (1, 0, '${NO_HASH}', 0, '[]')`,
   ];
 }

@@ -16,8 +16,6 @@ import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/sqlite-faults.ts';
-import { localEntry } from '../../audit/store/local.ts';
-import { insertStatement } from '../../audit/store/records.ts';
 import { WRITE_MARK } from '../marks.ts';
 
 /** The error codes of a file system without hard links. */
@@ -79,27 +77,6 @@ function writeOrigin(copy: string, at: string): void {
   try {
     if (connection.prepare(dialect.tableExists).get('copies') === undefined) return;
     for (const role of ['backup', 'origin']) connection.prepare(WRITE_MARK).run(role, '', at);
-  } finally {
-    connection.close();
-  }
-}
-
-/**
- * Writes a record about a backup to the audit trail of the database at `location`. A service may be
- * using the database. Writes no record if the schema of the database has no audit trail yet. Throws
- * SQLite's errors.
- */
-export function recordBackup(location: string): void {
-  const connection = new DatabaseSync(resolve(location));
-  try {
-    connection.exec('PRAGMA busy_timeout = 5000');
-    if (connection.prepare(dialect.tableExists).get('audit_records') === undefined) return;
-    const at = timestampOf(Date.now());
-    const { text, parameters } = insertStatement([localEntry({ at, action: 'database:backup' })]);
-    connection.exec('BEGIN IMMEDIATE');
-    connection.prepare(text).run(...parameters);
-    connection.prepare(WRITE_MARK).run('backup', '', at);
-    connection.exec('COMMIT');
   } finally {
     connection.close();
   }
