@@ -9,3 +9,8 @@ export function joined(fragments: readonly Fragment[], by: ', ' | ' AND '): SqlC
     parameters: fragments.flatMap(([, ...values]) => values),
   };
 }
+
+/** Returns the places of some parameters in a list. */
+export function places(count: number): string {
+  return Array(count).fill('?').join(', ');
+}

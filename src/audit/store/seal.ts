@@ -19,6 +19,7 @@ import type { AuditKey, Keyring } from '../../core/keyring.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecord } from './records.ts';
 import type { Lease } from '../../sql/leases.ts';
+import { places } from '../../sql/fragments.ts';
 import type { Database, Sql, SqlRow } from '../../sql/sql.ts';
 import { MAX_VALUES, SIZES } from '../../sql/table.ts';
 import { changeHead, isGenuine, lastBatchOf, readHead, type StoredHead } from './head.ts';
@@ -132,7 +133,7 @@ async function setBatch(sql: Sql, number: number, seqs: readonly number[]): Prom
     const size = SIZES.find((each) => each >= some.length) ?? MAX_VALUES;
     const padding = Array<number>(size - some.length).fill(some.at(-1) ?? -1);
     changed += await sql.run(
-      `UPDATE audit_records SET batch = ? WHERE batch IS NULL AND seq IN (${Array(size).fill('?').join(', ')})`,
+      `UPDATE audit_records SET batch = ? WHERE batch IS NULL AND seq IN (${places(size)})`,
       [number, ...some, ...padding],
     );
   }

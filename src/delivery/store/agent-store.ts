@@ -5,7 +5,7 @@ import { nameServer } from '../../resources/name-server.ts';
 import type { Database, SqlRow } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
 import { isDue, OUTBOX_ROWS, readClaim, reduceOutbox } from './claims.ts';
-import { places } from './outbox.ts';
+import { places } from '../../sql/fragments.ts';
 
 /** The maximum number of name servers in one statement. */
 const MAX_IDS = 100;

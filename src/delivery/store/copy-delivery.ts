@@ -3,7 +3,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 import { RETIRED, USE_COLUMNS } from '../../uses/store.ts';
-import { places } from './outbox.ts';
+import { places } from '../../sql/fragments.ts';
 import { putDeliveries, readDeliveries, ROWS } from './pass-records.ts';
 
 /**

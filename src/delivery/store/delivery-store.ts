@@ -11,12 +11,11 @@ import { nameServer } from '../../resources/name-server.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecords } from '../../audit/store/records.ts';
 import { newSlicer } from '../../sql/reader.ts';
-import { joined, type Fragment } from '../../sql/fragments.ts';
+import { joined, type Fragment, places } from '../../sql/fragments.ts';
 import type { Database, Dialect, Sql } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
 import { candidatesOf, retiredNamesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox, stampsIn } from './claims.ts';
-import { places } from './outbox.ts';
 import { putUses } from '../../uses/store.ts';
 import {
   putDeliveries,

@@ -5,7 +5,7 @@ import { nameServer } from '../../resources/name-server.ts';
 import { readInBatches } from '../../core/scheduling/batches.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import type { Sql, SqlRow } from '../../sql/sql.ts';
-import { places } from './outbox.ts';
+import { places } from '../../sql/fragments.ts';
 import { deliveryOf } from './pass-records.ts';
 
 const MAX_IDS = 100;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isEmpty } from '../../resources/operations/affected.ts';
 import type { Affected } from '../../core/ports.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
+import { places } from '../../sql/fragments.ts';
 import type { Dialect, Sql } from '../../sql/sql.ts';
 
 /** How long a process caches the absence of name servers, if other processes may add one. */
@@ -164,8 +165,4 @@ async function markRemoved(sql: Sql, affected: Affected): Promise<void> {
       `UPDATE deliveries SET successor_id = ?, compromised = ? WHERE key_id = ? AND state = 'removing'`,
       [successorId, isCompromised ? 1 : 0, id],
     );
-}
-
-export function places(count: number): string {
-  return Array(count).fill('?').join(', ');
 }

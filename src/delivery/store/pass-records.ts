@@ -9,10 +9,10 @@ import type { Clock } from '../../core/ports.ts';
 import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
 import { newSlicer, pages } from '../../sql/reader.ts';
-import { joined, type Fragment } from '../../sql/fragments.ts';
+import { joined, type Fragment, places } from '../../sql/fragments.ts';
 import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 import { stampsIn } from './claims.ts';
-import { addRows, places } from './outbox.ts';
+import { addRows } from './outbox.ts';
 
 /** Only three numbers of rows in one statement, so that few statements are prepared. */
 export const ROWS = [1, 8, 64];
