@@ -1,4 +1,5 @@
 import { EXAMPLE_ID } from '../core/error-entry.ts';
+import { NO_LOG } from '../uses/protocol.ts';
 import { AGENT_FORMAT, type Answer, type Job } from './agent-protocol.ts';
 
 export const JOB_EXAMPLE: Job = {
@@ -60,8 +61,6 @@ export const ANSWER_EXAMPLE: Answer = {
   open: null,
   unknown_keys: null,
   key_references: null,
-  uses: [],
-  evidence: null,
-  log_position: null,
+  ...NO_LOG,
   duration_ms: 180,
 };

@@ -6,16 +6,15 @@ import {
   integer,
   nullable,
   text,
-  timestamp,
   uuid,
   type Kind,
   type ValueOf,
 } from '../core/field.ts';
 import { described, object, optional, responseObject, withDefault } from '../core/object.ts';
 import { RIGHTS } from '../access/rights.ts';
-import { OPERATIONS, OUTCOMES } from '../brands/key-log.ts';
-import { EVIDENCE, KEY_REFERENCE } from '../resources/name-server-status.ts';
+import { KEY_REFERENCE } from '../resources/name-server-status.ts';
 import { hostName, word } from '../core/shared-fields.ts';
+import { LOG_ANSWER, LOG_JOB } from '../uses/protocol.ts';
 
 /**
  * The version of the format of jobs and answers. An agent refuses any other format. Within a format,
@@ -67,36 +66,6 @@ const message = () => text({ min: 1, max: MAX_MESSAGE });
 
 /** The name of a key on a name server, as the name server writes it. */
 const keyName = () => text({ min: 0, max: 255 });
-
-/** A place in a file: its device, its number there, and an offset. */
-const POSITION = text({ min: 1, max: 64 });
-
-/** More requests than a log can show of one client. Sums stop at it. */
-export const MAX_COUNT = 1_000_000_000_000;
-
-const ADDRESS_FORM = /^[0-9a-fA-F.:]*$/;
-const ADDRESS = text({
-  min: 0,
-  max: 45,
-  pattern: ADDRESS_FORM.source,
-  problemOf: (value) => (ADDRESS_FORM.test(value) ? undefined : 'must be an IP address'),
-});
-
-/** The uses of one key that lines of the log state, since the last answer. */
-const KEY_USE = responseObject({
-  key: described(keyName(), 'The name of the key in lower case, without a trailing dot.'),
-  operation: enumeration(OPERATIONS),
-  outcome: enumeration(OUTCOMES),
-  address: described(ADDRESS, 'The client. Empty if the log does not state it.'),
-  first_at: timestamp(),
-  last_at: timestamp(),
-  count: integer(1, MAX_COUNT),
-});
-
-export type KeyUse = ValueOf<typeof KEY_USE>;
-
-/** The maximum number of uses in an answer, and of those stored for a name server. */
-export const MAX_USES = 1000;
 
 const STAMP = /^[0-9a-f]*$/;
 
@@ -188,14 +157,7 @@ export const JOB = responseObject({
     names('The names of retired keys, of which the agent reports the refused uses in the log.'),
     [],
   ),
-  evidence: withDefault(
-    described(nullable(EVIDENCE), 'What the log of the name server has shown so far.'),
-    null,
-  ),
-  log_position: withDefault(
-    described(nullable(POSITION), 'How far the log was read. Null to begin at its end.'),
-    null,
-  ),
+  ...LOG_JOB,
 });
 
 export type Job = ValueOf<typeof JOB>;
@@ -261,18 +223,7 @@ export const ANSWER = responseObject({
     ),
     null,
   ),
-  uses: withDefault(
-    described(
-      array(KEY_USE, 0, MAX_USES),
-      'The uses of keys that the log of the name server has shown since the last answer.',
-    ),
-    [],
-  ),
-  evidence: withDefault(
-    described(nullable(EVIDENCE), 'What the log has shown. Null if the agent reads none.'),
-    null,
-  ),
-  log_position: withDefault(described(nullable(POSITION), 'How far the log was read.'), null),
+  ...LOG_ANSWER,
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });
 

@@ -7,7 +7,8 @@ import type { ServerStatus, ServerStatuses } from '../resources/operations/live-
 import type { Removal } from '../core/ports.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from '../brands/desired-state.ts';
-import type { Answer, KeyUse } from './agent-protocol.ts';
+import type { UseReader } from '../uses/ports.ts';
+import type { LogRecord } from '../uses/protocol.ts';
 import type { RemovingKeys, ShownRequirement } from './responses.ts';
 
 /** A key that may belong on a name server, and the zones that it applies to. */
@@ -124,9 +125,6 @@ export interface Hold {
   /** Keys that were created or changed since this time are not held. */
   readonly since: string;
 }
-
-/** What a pass reports of the log of its name server. */
-export type LogRecord = Pick<Answer, 'uses' | 'evidence' | 'log_position'>;
 
 /** The record of a successful pass. */
 export interface PassRecord {
@@ -308,29 +306,13 @@ export interface KeyOnServer {
   readonly delivery: Delivery | undefined;
 }
 
-/** What the log of a name server shows of one key and one client. */
-export interface StoredUse extends Omit<KeyUse, 'key'> {
-  readonly keyId: string;
-  readonly serverId: string;
-}
-
-export interface KeyUses {
-  /** The last use first. */
-  readonly uses: readonly StoredUse[];
-  /** The ids of the name servers with as many uses as are stored, so that others may be missing. */
-  readonly full: ReadonlySet<string>;
-}
-
 /** The members of a key that determine its name servers. */
 export type DeliveredKey = Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>;
 
 /** The status of delivery, for callers. */
-export interface DeliveryStatus extends ServerStatuses {
+export interface DeliveryStatus extends ServerStatuses, UseReader {
   /** Returns the name servers that should have each key or still have it. */
   ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
-  /** Returns the refused uses of retired keys on all name servers. */
-  usesOfRetired(keyIds: readonly string[]): Promise<readonly StoredUse[]>;
-  uses(keyIds: readonly string[], serverIds: readonly string[]): Promise<KeyUses>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */
   removing(): Promise<RemovingKeys['deliveries']>;
   request(id: string, confirm: boolean): Promise<void>;

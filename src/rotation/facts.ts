@@ -1,5 +1,6 @@
 import { coverageText, isUse, showsWholeDay, usesOf } from '../uses/key-uses.ts';
-import type { KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
+import type { KeyOnServer } from '../delivery/delivery-ports.ts';
+import type { StoredUse } from '../uses/ports.ts';
 import type { Lifecycle, Lineage } from '../resources/lineage.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';

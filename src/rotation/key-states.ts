@@ -1,5 +1,6 @@
 import { unusedSince, usesOf } from '../uses/key-uses.ts';
-import type { DeliveryStatus, KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
+import type { DeliveryStatus, KeyOnServer } from '../delivery/delivery-ports.ts';
+import type { StoredUse } from '../uses/ports.ts';
 import { deliveriesOf } from '../delivery/status.ts';
 import type { ShownDeliveries } from '../delivery/responses.ts';
 import { isUnusable, weaknessesOf, WEAKNESSES, type KeyFacts } from '../resources/tsigkey.ts';

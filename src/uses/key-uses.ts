@@ -5,7 +5,7 @@ import { anyText, enumeration, integer, nullable, timestamp, type ValueOf } from
 import { described, list, responseObject } from '../core/object.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import { earlier } from '../core/text/timestamps.ts';
-import type { KeyOnServer, KeyUses } from '../delivery/delivery-ports.ts';
+import type { KeyPlace, KeyUses } from './ports.ts';
 
 export const KEY_USES = responseObject({
   key_id: described(anyText(), 'The id of the key.'),
@@ -60,7 +60,7 @@ const DAY_MS = 86_400_000;
 /** Returns what the logs of the name servers of a key show. `now` is a timestamp. */
 export function usesOf(
   keyId: string,
-  servers: readonly KeyOnServer[],
+  servers: readonly KeyPlace[],
   { uses, full }: KeyUses,
   now: string,
 ): ShownUses {

@@ -2,8 +2,6 @@ import { constants } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { readUse, type KeyLog, type LoggedUse, type Operation } from '../brands/key-log.ts';
-import { MAX_USES, type KeyUse } from '../delivery/agent-protocol.ts';
-import type { LogRecord } from '../delivery/delivery-ports.ts';
 import { testPortsAbout, type TestedKey } from '../dns/test-ports.ts';
 import type { Evidence } from '../resources/name-server-status.ts';
 import { runJob, type Job } from '../core/scheduling/job.ts';
@@ -12,6 +10,7 @@ import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts'
 import { lastSent, takeUnaccepted } from '../net/dns.ts';
 import { describeFault } from '../net/faults.ts';
 import { notAFile } from '../net/files.ts';
+import { MAX_USES, type KeyUse, type LogRecord } from './protocol.ts';
 
 /** Keys by their names in comparison form. A key whose secret is not known is null. */
 export type FollowedKeys = ReadonlyMap<string, TestedKey | null>;

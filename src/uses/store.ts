@@ -1,7 +1,7 @@
-import { MAX_COUNT, MAX_USES, type KeyUse } from '../delivery/agent-protocol.ts';
-import type { KeyUses, StoredUse } from '../delivery/delivery-ports.ts';
 import { parts } from '../core/scheduling/slicer.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
+import type { KeyUses, StoredUse } from './ports.ts';
+import { MAX_COUNT, MAX_USES, type KeyUse } from './protocol.ts';
 import { places } from '../sql/fragments.ts';
 
 export const USE_COLUMNS = [

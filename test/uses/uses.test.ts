@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { MAX_COUNT, type KeyUse } from '../../src/delivery/agent-protocol.ts';
+import { MAX_COUNT, type KeyUse } from '../../src/uses/protocol.ts';
 import type { ShownUses } from '../../src/uses/key-uses.ts';
 import { createAgent } from '../harness/agent.ts';
 import { timestampOf } from '../../src/core/text/timestamps.ts';

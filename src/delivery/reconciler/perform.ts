@@ -4,6 +4,7 @@ import { LeaseLostError } from '../delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
 import type { Applied, Difference, Driver, KeyProblem } from '../../brands/driver.ts';
 import type { FollowedKeys, LogReader } from '../../uses/log-reader.ts';
+import { NO_LOG } from '../../uses/protocol.ts';
 import type { KeyPlan, RemovedKey } from './expectations.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
@@ -76,9 +77,7 @@ const NOTHING: Result = {
   open: null,
   unknown_keys: null,
   key_references: null,
-  uses: [],
-  evidence: null,
-  log_position: null,
+  ...NO_LOG,
 };
 
 /** Returns all keys that the name server has, should have or had, from Tsigil. */

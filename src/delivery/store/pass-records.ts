@@ -1,10 +1,10 @@
 import {
   LeaseLostError,
   type Delivery,
-  type LogRecord,
   type PassFailure,
   type PassRecord,
 } from '../delivery-ports.ts';
+import type { LogRecord } from '../../uses/protocol.ts';
 import type { Clock } from '../../core/ports.ts';
 import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
