@@ -1,7 +1,9 @@
 import { constants } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
+import { findBrand } from '../brands/brands.ts';
 import { readUse, type KeyLog, type LoggedUse, type Operation } from '../brands/key-log.ts';
+import { isObject } from '../core/field.ts';
 import { testPortsAbout, type TestedKey } from '../dns/test-ports.ts';
 import type { Evidence } from '../resources/name-server-status.ts';
 import { runJob, type Job } from '../core/scheduling/job.ts';
@@ -51,6 +53,19 @@ interface OpenLog {
 }
 
 type Uses = Map<string, KeyUse>;
+
+/** Creates the reader of the log that the options of a driver name. Undefined if they name none. */
+export function createLogReaderOf({
+  driver,
+  local,
+}: {
+  readonly driver: string;
+  readonly local: unknown;
+}): LogReader | undefined {
+  const brand = findBrand(driver);
+  const isGiven = brand !== undefined && isObject(local) && typeof local.log === 'string';
+  return isGiven ? createLogReader(String(local.log), brand.log) : undefined;
+}
 
 export function createLogReader(path: string, log: KeyLog, now = Date.now): LogReader {
   let keys: FollowedKeys = new Map();

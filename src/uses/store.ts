@@ -1,10 +1,10 @@
 import { parts } from '../core/scheduling/slicer.ts';
-import type { Sql, SqlRow } from '../sql/sql.ts';
-import type { KeyUses, StoredUse } from './ports.ts';
-import { MAX_COUNT, MAX_USES, type KeyUse } from './protocol.ts';
+import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
+import type { KeyUses, StoredUse, UseReader } from './ports.ts';
+import { MAX_COUNT, MAX_USES, type KeyUse, type LogRecord } from './protocol.ts';
 import { places } from '../sql/fragments.ts';
 
-export const USE_COLUMNS = [
+const USE_COLUMNS = [
   'key_id',
   'nameserver_id',
   'operation',
@@ -19,7 +19,7 @@ const ROWS = [1, 8, 64];
 
 /** The tables with the uses of keys, and with those of retired keys, which servers refuse. */
 const LIVING: UseTable = { uses: 'tsigkey_uses', keys: 'tsigkeys' };
-export const RETIRED: UseTable = { uses: 'retired_tsigkey_uses', keys: 'retired_tsigkeys' };
+const RETIRED: UseTable = { uses: 'retired_tsigkey_uses', keys: 'retired_tsigkeys' };
 
 interface UseTable {
   readonly uses: string;
@@ -31,13 +31,29 @@ const IS_REFUSED = "CASE WHEN outcome = 'refused' THEN 1 ELSE 0 END";
 
 const IDENTITY = USE_COLUMNS.slice(0, 5);
 
+/** Records what a pass reports of the log of the name server `id`, and its uses with `putUses`. */
+export async function recordLog(
+  sql: Sql,
+  rowLock: string,
+  id: string,
+  { uses, evidence, log_position: position }: LogRecord,
+): Promise<void> {
+  // Without a log, a pass writes nothing here.
+  await sql.run(
+    `UPDATE nameservers SET evidence = ?, log_position = ?
+      WHERE id = ? AND (evidence IS NOT NULL OR ? = 1)`,
+    [evidence && JSON.stringify(evidence), position, id, evidence === null ? 0 : 1],
+  );
+  await putUses(sql, rowLock, id, uses);
+}
+
 /**
  * Adds uses of the keys that the name server `id` has from Tsigil, and refused uses of retired
  * keys, for which the job of rotations then looks at the key. Leaves out other names. Keeps the
  * last 1,000 rows of the name server, and drops refused ones first. `rowLock` keeps others from
  * deleting a key meanwhile.
  */
-export async function putUses(
+async function putUses(
   sql: Sql,
   rowLock: string,
   id: string,
@@ -111,8 +127,29 @@ async function putInto(
     );
 }
 
+/** The most retired keys whose uses a name server reports. */
+const MAX_RETIRED = 1000;
+
+/** Returns the names of the retired keys of a pool and of its zones, the last retired first. */
+export async function retiredNamesOf(reads: Sql, poolId: string): Promise<string[]> {
+  const rows = await reads.all(
+    `SELECT retired_tsigkeys.name_key FROM retired_tsigkeys LEFT JOIN zones ON zones.id = resource_id
+      WHERE (scope = 'POOL' AND resource_id = ?) OR (scope = 'ZONE' AND zones.pool_id = ?)
+      ORDER BY retired_at DESC LIMIT ${MAX_RETIRED}`,
+    [poolId, poolId],
+  );
+  return rows.map(({ name_key: name }) => String(name));
+}
+
+export function createUseReader(reads: Sql): UseReader {
+  return {
+    usesOfRetired: async (keyIds) => (await readUses(reads, keyIds, [], RETIRED)).uses,
+    uses: (keyIds, serverIds) => readUses(reads, keyIds, serverIds),
+  };
+}
+
 /** Reads the uses of keys, and which of `servers` have as many uses by clients as are stored. */
-export async function readUses(
+async function readUses(
   sql: Sql,
   keyIds: readonly string[],
   servers: readonly string[],
@@ -148,4 +185,33 @@ function useOf(row: SqlRow): StoredUse {
     last_at: String(row.last_at),
     count: Number(row.count),
   };
+}
+
+type UseRow = readonly [table: string, values: readonly SqlValue[]];
+
+/** Returns all rows about a name server, as every database returns them. */
+export async function readUseRows(sql: Sql, id: string): Promise<UseRow[]> {
+  const found: UseRow[] = [];
+  for (const { uses: table } of [LIVING, RETIRED])
+    for (const { count, ...row } of await sql.all(
+      `SELECT ${USE_COLUMNS.join(', ')} FROM ${table} WHERE nameserver_id = ?
+        ORDER BY ${USE_COLUMNS.join(', ')}`,
+      [id],
+    )) {
+      const values = USE_COLUMNS.slice(0, -1).map((column) => String(row[column]));
+      // PostgreSQL returns large numbers as texts.
+      found.push([table, [...values, Number(count)]]);
+    }
+  return found;
+}
+
+/** Replaces all rows about a name server. */
+export async function putUseRows(sql: Sql, id: string, rows: readonly UseRow[]): Promise<void> {
+  for (const { uses: table } of [LIVING, RETIRED])
+    await sql.run(`DELETE FROM ${table} WHERE nameserver_id = ?`, [id]);
+  for (const [table, values] of rows)
+    await sql.run(
+      `INSERT INTO ${table} (${USE_COLUMNS.join(', ')}) VALUES (${places(values.length)})`,
+      values,
+    );
 }

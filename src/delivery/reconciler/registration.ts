@@ -12,7 +12,7 @@ import { DEFAULT_POOL_ID, pool } from '../../resources/pool.ts';
 import { readCreation } from '../../resources/operations/body.ts';
 import { DRIVERS } from '../../brands/drivers.ts';
 import type { Driver } from '../../brands/driver.ts';
-import { createLogReader, type LogReader } from '../../uses/log-reader.ts';
+import { createLogReaderOf } from '../../uses/log-reader.ts';
 import type { ServedNameServer } from './reconciler.ts';
 import { keyed, uniqueFormOfText } from '../../core/query.ts';
 
@@ -136,16 +136,6 @@ function createDriver({ driver, local }: ConfiguredNameServer, id: string): Driv
   return definition === undefined || parsed === undefined || 'problem' in parsed
     ? undefined
     : definition.create(parsed.value, id);
-}
-
-/** Creates the reader of the log that the options of a driver name. Undefined if they name none. */
-export function createLogReaderOf({
-  driver,
-  local,
-}: Pick<ConfiguredNameServer, 'driver' | 'local'>): LogReader | undefined {
-  const brand = findBrand(driver);
-  const isGiven = brand !== undefined && isObject(local) && typeof local.log === 'string';
-  return isGiven ? createLogReader(String(local.log), brand.log) : undefined;
 }
 
 async function register(dependencies: Dependencies, server: ConfiguredNameServer): Promise<string> {

@@ -121,20 +121,6 @@ async function readGrants(reads: Sql, keyIds: readonly string[]): Promise<ReadKe
 
 const UUID_LENGTH = 36;
 
-/** The most retired keys whose uses a name server reports. */
-const MAX_RETIRED = 1000;
-
-/** Returns the names of the retired keys of a pool and of its zones, the last retired first. */
-export async function retiredNamesOf(reads: Sql, poolId: string): Promise<string[]> {
-  const rows = await reads.all(
-    `SELECT retired_tsigkeys.name_key FROM retired_tsigkeys LEFT JOIN zones ON zones.id = resource_id
-      WHERE (scope = 'POOL' AND resource_id = ?) OR (scope = 'ZONE' AND zones.pool_id = ?)
-      ORDER BY retired_at DESC LIMIT ${MAX_RETIRED}`,
-    [poolId, poolId],
-  );
-  return rows.map(({ name_key: name }) => String(name));
-}
-
 export async function zoneNamesOf(reads: Sql, poolId: string): Promise<string[]> {
   const names: string[] = [];
   const all = pages(

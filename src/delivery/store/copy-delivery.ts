@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../core/errors.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
-import { RETIRED, USE_COLUMNS } from '../../uses/store.ts';
-import { places } from '../../sql/fragments.ts';
+import { putUseRows, readUseRows } from '../../uses/store.ts';
 import { putDeliveries, readDeliveries, ROWS } from './pass-records.ts';
 
 /**
@@ -20,13 +19,11 @@ const SERVER_COLUMNS = [
   'log_position',
 ];
 
-const USE_TABLES = ['tsigkey_uses', RETIRED.uses];
-
 interface ServerState {
   readonly server: readonly SqlValue[];
   readonly deliveries: Awaited<ReturnType<typeof readDeliveries>>;
   readonly outbox: readonly (readonly [id: string, at: number])[];
-  readonly uses: readonly (readonly [table: string, row: readonly SqlValue[]])[];
+  readonly uses: Awaited<ReturnType<typeof readUseRows>>;
 }
 
 /**
@@ -42,7 +39,7 @@ export async function copyDelivery(
   for (const { id } of await from.all('SELECT id FROM nameservers ORDER BY id', [])) {
     const [server, state] = [String(id), await stateOf(from, String(id))];
     await to.write(async (sql) => {
-      for (const table of ['deliveries', 'outbox', ...USE_TABLES])
+      for (const table of ['deliveries', 'outbox'])
         await sql.run(`DELETE FROM ${table} WHERE nameserver_id = ?`, [server]);
       const values = SERVER_COLUMNS.map((column) => `${column} = ?`).join(', ');
       await sql.run(`UPDATE nameservers SET ${values} WHERE id = ?`, [...state.server, server]);
@@ -52,11 +49,7 @@ export async function copyDelivery(
           `INSERT INTO outbox (nameserver_id, id, at) VALUES ${rows.map(() => '(?, ?, ?)').join(', ')}`,
           rows.flatMap((row) => [server, ...row]),
         );
-      for (const [table, row] of state.uses)
-        await sql.run(
-          `INSERT INTO ${table} (${USE_COLUMNS.join(', ')}) VALUES (${places(row.length)})`,
-          row,
-        );
+      await putUseRows(sql, server, state.uses);
     });
     if (!isDeepStrictEqual(await stateOf(to.reads, server), state))
       throw new ServiceError(
@@ -75,18 +68,8 @@ async function stateOf(sql: Sql, id: string): Promise<ServerState> {
   const outbox = await sql.all('SELECT id, at FROM outbox WHERE nameserver_id = ? ORDER BY id', [
     id,
   ]);
-  const uses: [string, SqlValue[]][] = [];
-  for (const table of USE_TABLES)
-    for (const { count, ...row } of await sql.all(
-      `SELECT ${USE_COLUMNS.join(', ')} FROM ${table} WHERE nameserver_id = ?
-        ORDER BY ${USE_COLUMNS.join(', ')}`,
-      [id],
-    )) {
-      const values = USE_COLUMNS.slice(0, -1).map((column) => valueOf(row[column]));
-      uses.push([table, [...values, Number(count)]]);
-    }
   return {
-    uses,
+    uses: await readUseRows(sql, id),
     server: SERVER_COLUMNS.map((column) => valueOf(row?.[column])),
     deliveries: await readDeliveries(sql, id),
     outbox: outbox.map((each: SqlRow) => [String(each.id), Number(each.at)]),

@@ -10,7 +10,7 @@ import { insertRecord } from '../../audit/store/records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { reduceOutboxes } from './claims.ts';
 import { createDeliveryStore } from './delivery-store.ts';
-import { readUses, RETIRED } from '../../uses/store.ts';
+import { createUseReader } from '../../uses/store.ts';
 import { deliveryOf, putDeliveries } from './pass-records.ts';
 import { addRows } from './outbox.ts';
 import { createPlacesReader, rowsOf } from './key-places.ts';
@@ -46,8 +46,7 @@ export function createDeliveryStatus(
   return {
     statuses,
     ofKeys,
-    usesOfRetired: async (keyIds) => (await readUses(reads, keyIds, [], RETIRED)).uses,
-    uses: (keyIds, serverIds) => readUses(reads, keyIds, serverIds),
+    ...createUseReader(reads),
     removing: () => readRemoving(reads),
     request: (id, confirm) => announcing((sql) => requestPass(sql, id, confirm)),
     resume: (id, entry) => announcing((sql) => resume(sql, nowMs, id, entry)),

@@ -14,9 +14,9 @@ import { newSlicer } from '../../sql/reader.ts';
 import { joined, type Fragment, places } from '../../sql/fragments.ts';
 import type { Database, Dialect, Sql } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
-import { candidatesOf, retiredNamesOf, zoneNamesOf } from './candidates.ts';
+import { candidatesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox, stampsIn } from './claims.ts';
-import { putUses } from '../../uses/store.ts';
+import { recordLog, retiredNamesOf } from '../../uses/store.ts';
 import {
   putDeliveries,
   readDeliveries,
@@ -101,7 +101,8 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
     fail: (id, holder, fence, failure) =>
       database.write(async (sql) => {
         const attempts = await recordFailure(sql, now, [id, holder, fence], failure, clock);
-        await putUses(sql, database.dialect.rowLock, id, failure.log?.uses ?? []);
+        if (failure.log !== undefined)
+          await recordLog(sql, database.dialect.rowLock, id, failure.log);
         return attempts;
       }),
     begin: (id, holder, fence, rows, stamps) =>
@@ -216,7 +217,7 @@ async function recordPass(
     );
   await putDeliveries(sql, id, changedRows);
   await insertRecords(sql, events);
-  await putUses(sql, rowLock, id, pass.log.uses);
+  await recordLog(sql, rowLock, id, pass.log);
   const { lag } = row ?? {};
   return pass.outbox.length === 0 || lag === null || lag === undefined
     ? undefined

@@ -4,7 +4,6 @@ import {
   type PassFailure,
   type PassRecord,
 } from '../delivery-ports.ts';
-import type { LogRecord } from '../../uses/protocol.ts';
 import type { Clock } from '../../core/ports.ts';
 import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
@@ -50,7 +49,6 @@ export async function recordServer(
   );
   if (recorded === 0) throw new LeaseLostError();
   await keepStamp(sql, pass.stamp, lease);
-  await keepEvidence(sql, pass.log, lease);
 }
 
 /**
@@ -84,20 +82,6 @@ function passChanges(now: string, { found, applied, next, keepLeaseMs }: PassRec
     ],
     [`probe_at = coalesce(${now} + ?, probe_at)`, next.probeMs ?? null],
   ];
-}
-
-async function keepEvidence(
-  sql: Sql,
-  { evidence, log_position: position }: LogRecord,
-  [id]: readonly SqlValue[],
-): Promise<void> {
-  if (id === undefined) return;
-  // Without a log, a pass writes nothing here.
-  await sql.run(
-    `UPDATE nameservers SET evidence = ?, log_position = ?
-      WHERE id = ? AND (evidence IS NOT NULL OR ? = 1)`,
-    [jsonOf(evidence), position, id, evidence === null ? 0 : 1],
-  );
 }
 
 function jsonOf(value: object | null | undefined): string | null {
@@ -138,17 +122,7 @@ export async function recordFailure(
   sql: Sql,
   now: string,
   lease: readonly SqlValue[],
-  {
-    state,
-    error,
-    keysWanted,
-    outbox,
-    notBegun = [],
-    retryMs,
-    log,
-    stamp,
-    keepLeaseMs = 0,
-  }: PassFailure,
+  { state, error, keysWanted, outbox, notBegun = [], retryMs, stamp, keepLeaseMs = 0 }: PassFailure,
   clock: Clock,
 ): Promise<number> {
   const row = await sql.one(
@@ -185,7 +159,6 @@ export async function recordFailure(
   );
   await markTried(sql, lease, outbox);
   await keepStamp(sql, stamp, lease);
-  if (log !== undefined) await keepEvidence(sql, log, lease);
   return attempts;
 }
 
