@@ -15,19 +15,11 @@ import { grantsOfKey } from '../resources/grant-rules.ts';
 import { leave, relink } from '../resources/lineage-rules.ts';
 import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { daysUntil, expiryOf, firstWarning, nextWarning } from '../resources/expiry.ts';
+import { useAfterRetirement, type UseAfterRetirement } from '../uses/clients.ts';
 import type { RotationDependencies } from './dependencies.ts';
-import { factsOf, minuteOf, type Rotation } from './facts.ts';
+import { factsOf, type Rotation } from './facts.ts';
 import { RETIRE_RIGHT } from '../resources/limits.ts';
 import { nextStep, PROCEEDING } from './step.ts';
-
-/** A use of a retired key that the logs of name servers show. */
-export interface UseAfterRetirement {
-  readonly id: string;
-  readonly name: string;
-  readonly count: number;
-  readonly lastAt: string;
-  readonly addresses: readonly string[];
-}
 
 export interface RotationObserver {
   /** A rotation begins to wait. */
@@ -301,21 +293,4 @@ async function lookAtExpiry(
   });
   if (went && isNear) observer.expiring(key, expiry, days);
   return false;
-}
-
-export function useAfterRetirement(
-  { id, name, retired_at: retiredAt }: Pick<RetiredKey, 'id' | 'name' | 'retired_at'>,
-  found: readonly { keyId: string; address: string; last_at: string; count: number }[],
-): UseAfterRetirement | undefined {
-  const since = minuteOf(retiredAt);
-  const uses = found.filter(({ keyId, last_at: last }) => keyId === id && last >= since);
-  const [first, ...others] = uses;
-  if (first === undefined) return undefined;
-  return {
-    id,
-    name,
-    count: uses.reduce((sum, { count }) => sum + count, 0),
-    lastAt: others.reduce((last, use) => (use.last_at > last ? use.last_at : last), first.last_at),
-    addresses: [...new Set(uses.flatMap(({ address }) => (address === '' ? [] : [address])))],
-  };
 }

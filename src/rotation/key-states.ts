@@ -1,6 +1,4 @@
-import { unusedSince, usesOf } from '../uses/key-uses.ts';
-import type { DeliveryStatus, KeyOnServer } from '../delivery/delivery-ports.ts';
-import type { StoredUse } from '../uses/ports.ts';
+import type { KeyOnServer } from '../delivery/delivery-ports.ts';
 import { deliveriesOf } from '../delivery/status.ts';
 import type { ShownDeliveries } from '../delivery/responses.ts';
 import { isUnusable, weaknessesOf, WEAKNESSES, type KeyFacts } from '../resources/tsigkey.ts';
@@ -28,29 +26,6 @@ export function keyStates(
     weakness: [...weaknessesOf(key), ...(isUnusable(key) ? (['unusable'] as const) : [])],
     secret_set_at: key.secret_set_at,
   }));
-}
-
-/** Since when the logs of all its servers show no use of each key. `places` is from `ofKeys`. */
-export async function keysUnused(
-  {
-    delivery,
-    clock,
-  }: Pick<Dependencies, 'clock'> & { readonly delivery: Pick<DeliveryStatus, 'uses'> },
-  keys: readonly KeyFacts[],
-  places: readonly (readonly KeyOnServer[])[],
-): Promise<ReturnType<typeof unusedSince>[]> {
-  const read = places.flat().filter(({ server }) => server.evidence !== null);
-  const servers = [...new Set(read.map(({ server }) => server.id))];
-  const ids = keys.map(({ id }) => id);
-  const nothing = { uses: [], full: new Set<string>() };
-  const found = servers.length === 0 ? nothing : await delivery.uses(ids, servers);
-  const byKey = new Map<string, StoredUse[]>(ids.map((id) => [id, []]));
-  for (const use of found.uses) byKey.get(use.keyId)?.push(use);
-  const now = clock();
-  return keys.map(({ id }, index) => {
-    const uses = { uses: byKey.get(id) ?? [], full: found.full };
-    return unusedSince(usesOf(id, places[index] ?? [], uses, now));
-  });
 }
 
 /** Returns for each key who answers for it, and when it should be replaced if nothing replaces it. */

@@ -25,9 +25,10 @@ import {
 } from '../resources/lineage.ts';
 import { marksOf, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { NO_ROTATION } from '../resources/lineage-rules.ts';
+import { useAfterRetirement } from '../uses/clients.ts';
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { RotationDependencies } from './dependencies.ts';
-import { useAfterRetirement, withoutMembers } from './advance.ts';
+import { withoutMembers } from './advance.ts';
 import { expiryOf } from '../resources/expiry.ts';
 
 const TIME = nullable(timestamp());

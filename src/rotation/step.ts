@@ -1,25 +1,15 @@
 import { earlier, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import type { Lifecycle, WaitingReason } from '../resources/lineage.ts';
+import type { ClientFacts } from '../uses/clients.ts';
 
 /** What is known of a rotation outside its row. */
-export interface RotationFacts {
+export interface RotationFacts extends ClientFacts {
   /** The time, in the timestamp format of the API. */
   readonly now: string;
   /** The name servers that must accept the successor and were not seen to do so. */
   readonly unverifiedServers: readonly string[];
   /** The consumers that the lineage names, with whether one was seen with the successor. */
   readonly consumers: readonly { readonly name: string; readonly hasMoved: boolean }[];
-  /**
-   * The name servers whose logs do not show every use of a whole day, or whose configuration cannot be read. Null if
-   * the key has no name server.
-   */
-  readonly unknownOn: readonly string[] | null;
-  /** The clients that were seen with the former key during the overlap, but not with the successor. */
-  readonly remainingClients: readonly string[];
-  /** The clients that were seen with the former key just now: within the window. */
-  readonly users: readonly string[];
-  /** The clients that were seen with the successor, or null if others may use it. */
-  readonly successorUsers: readonly string[] | null;
   /** The places in configurations of name servers that name the former key. */
   readonly references: readonly string[];
 }

@@ -1,0 +1,130 @@
+import type { Clock } from '../core/ports.ts';
+import { earlier } from '../core/text/timestamps.ts';
+import type { RetiredKey } from '../resources/lineage.ts';
+import { coverageText, isUse, showsWholeDay, unusedSince, usesOf } from './key-uses.ts';
+import type { KeyPlace, StoredUse, UseReader } from './ports.ts';
+
+/** What logs show of the clients of a key that is being replaced, and of its successor. */
+export interface ClientFacts {
+  /**
+   * The name servers whose logs do not show every use of a whole day, or whose configuration cannot be read. Null if
+   * the key has no name server.
+   */
+  readonly unknownOn: readonly string[] | null;
+  /** The clients that were seen with the former key during the overlap, but not with the successor. */
+  readonly remainingClients: readonly string[];
+  /** The clients that were seen with the former key just now: within the window. */
+  readonly users: readonly string[];
+  /** The clients that were seen with the successor, or null if others may use it. */
+  readonly successorUsers: readonly string[] | null;
+}
+
+/** A key by its id, and the name servers that should have it or still have it. */
+interface PlacedKey {
+  readonly id: string;
+  readonly places: readonly KeyPlace[];
+}
+
+/** A key that one log may have missed is never taken as unused. */
+export async function clientFacts(
+  reader: UseReader | undefined,
+  key: PlacedKey,
+  successor: PlacedKey,
+  {
+    now,
+    windowMs,
+    overlapMs,
+  }: { readonly now: string; readonly windowMs: number; readonly overlapMs: number },
+): Promise<ClientFacts> {
+  const ids = [...new Set([...key.places, ...successor.places].map(({ server }) => server.id))];
+  const { uses = [], full = new Set<string>() } =
+    ids.length === 0 ? {} : ((await reader?.uses([key.id, successor.id], ids)) ?? {});
+  const seen = (id: string, since: string) =>
+    addresses(uses.filter((use) => use.keyId === id && isUse(use) && use.last_at >= since));
+  const shown = ({ id, places }: PlacedKey) => usesOf(id, places, { uses, full }, now).servers;
+  const complete = shown(key);
+  const moved = seen(successor.id, '');
+  return {
+    unknownOn:
+      complete.length === 0
+        ? null
+        : complete.flatMap(({ name_server: name, since }, index) => {
+            if (since === null) return [name];
+            if (!showsWholeDay(since, now, windowMs))
+              return [`${name} (${coverageText(since, now, windowMs)})`];
+            const isUnread = key.places[index]?.server.key_references === null;
+            return isUnread ? [`${name} (${UNREAD})`] : [];
+          }),
+    remainingClients: seen(key.id, minuteOf(earlier(now, Math.max(windowMs, overlapMs)))).filter(
+      (address) => !moved.includes(address),
+    ),
+    users: seen(key.id, minuteOf(earlier(now, windowMs))),
+    successorUsers: moved.length > 0 || isComplete(shown(successor)) ? moved : null,
+  };
+}
+
+/** Returns the minute of a time: times in logs are stored by the minute. */
+function minuteOf(timestamp: string): string {
+  return timestamp.slice(0, 'YYYY-MM-DDTHH:MM'.length);
+}
+
+/** Returns whether the logs of all name servers show every use. */
+function isComplete(servers: readonly { readonly since: string | null }[]): boolean {
+  return servers.length > 0 && servers.every(({ since }) => since !== null);
+}
+
+/** Returns the clients of some uses, each once. A log without addresses shows only that there is one. */
+function addresses(uses: readonly StoredUse[]): string[] {
+  return [...new Set(uses.map(({ address }) => (address === '' ? NO_ADDRESS : address)))];
+}
+
+/** Why a key may be in use although no log shows it: the configuration may name it. */
+const UNREAD = 'its configuration cannot be read';
+
+const NO_ADDRESS = '(no address)';
+
+/** Since when the logs of all its servers show no use of each key. `places` is from `ofKeys`. */
+export async function keysUnused(
+  { delivery, clock }: { readonly delivery: Pick<UseReader, 'uses'>; readonly clock: Clock },
+  keys: readonly { readonly id: string }[],
+  places: readonly (readonly KeyPlace[])[],
+): Promise<ReturnType<typeof unusedSince>[]> {
+  const read = places.flat().filter(({ server }) => server.evidence !== null);
+  const servers = [...new Set(read.map(({ server }) => server.id))];
+  const ids = keys.map(({ id }) => id);
+  const nothing = { uses: [], full: new Set<string>() };
+  const found = servers.length === 0 ? nothing : await delivery.uses(ids, servers);
+  const byKey = new Map<string, StoredUse[]>(ids.map((id) => [id, []]));
+  for (const use of found.uses) byKey.get(use.keyId)?.push(use);
+  const now = clock();
+  return keys.map(({ id }, index) => {
+    const uses = { uses: byKey.get(id) ?? [], full: found.full };
+    return unusedSince(usesOf(id, places[index] ?? [], uses, now));
+  });
+}
+
+/** A use of a retired key that the logs of name servers show. */
+export interface UseAfterRetirement {
+  readonly id: string;
+  readonly name: string;
+  readonly count: number;
+  readonly lastAt: string;
+  readonly addresses: readonly string[];
+}
+
+export function useAfterRetirement(
+  { id, name, retired_at: retiredAt }: Pick<RetiredKey, 'id' | 'name' | 'retired_at'>,
+  found: readonly StoredUse[],
+): UseAfterRetirement | undefined {
+  const since = minuteOf(retiredAt);
+  const uses = found.filter(({ keyId, last_at: last }) => keyId === id && last >= since);
+  const [first, ...others] = uses;
+  if (first === undefined) return undefined;
+  return {
+    id,
+    name,
+    count: uses.reduce((sum, { count }) => sum + count, 0),
+    lastAt: others.reduce((last, use) => (use.last_at > last ? use.last_at : last), first.last_at),
+    addresses: [...new Set(uses.flatMap(({ address }) => (address === '' ? [] : [address])))],
+  };
+}
