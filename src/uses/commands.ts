@@ -1,10 +1,11 @@
-import { coverageText, KEY_USES } from './key-uses.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
-import { timestampOf } from '../core/text/timestamps.ts';
+import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { actionCommand } from '../cli/commands/action-command.ts';
 import { isWhole } from '../cli/flags/flags.ts';
 import { printItem, printList } from '../cli/output/output.ts';
 import { writeLine } from '../cli/output/write-line.ts';
+import { callFor, ifReadable, type Connection } from '../cli/service/client.ts';
+import { coverageText, isUse, KEY_USES } from './key-uses.ts';
 
 export const keyUses = actionCommand({
   name: 'uses',
@@ -31,3 +32,20 @@ export const keyUses = actionCommand({
       );
   },
 });
+
+/**
+ * Returns who used a key within a day. Returns none if there is no such key, or if the token may not
+ * see its uses.
+ */
+export async function recentClients(
+  connection: Connection,
+  path: () => Promise<string>,
+  now: number,
+): Promise<readonly string[]> {
+  const { servers = [] } =
+    (await ifReadable(async () => callFor(KEY_USES, connection, 'GET', `${await path()}/uses`))) ??
+    {};
+  const uses = servers.flatMap((server) => server.uses.filter(isUse));
+  const recent = uses.filter(({ last_at: last }) => millisecondsOf(last) >= now - DAY_MS);
+  return [...new Set(recent.map(({ address }) => (address === '' ? '(no address)' : address)))];
+}

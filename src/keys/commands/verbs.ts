@@ -1,4 +1,4 @@
-import { isUse, KEY_USES } from '../../uses/key-uses.ts';
+import { recentClients } from '../../uses/commands.ts';
 import { ALGORITHM_NAMES, type AlgorithmName } from '../../dns/algorithms.ts';
 import { DEFAULT_POOL_ID } from '../../resources/pool.ts';
 import { generateSecret, tsigkey } from '../../resources/tsigkey.ts';
@@ -6,7 +6,6 @@ import { LIFECYCLE } from '../../rotation/shown.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
-import { DAY_MS, millisecondsOf } from '../../core/text/timestamps.ts';
 import { DESCRIPTION_FLAGS, readDescription } from '../../rotation/commands/description-flags.ts';
 import { text } from '../../cli/flags/flag.ts';
 import { assertUsableName, isUnusableName } from '../../cli/flags/names.ts';
@@ -15,7 +14,7 @@ import { readPastTime, readTime } from '../../cli/flags/time.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import type { Terminal } from '../../cli/output/terminal.ts';
 import { writeLine } from '../../cli/output/write-line.ts';
-import { callFor, ifReadable, type Connection } from '../../cli/service/client.ts';
+import { callFor, type Connection } from '../../cli/service/client.ts';
 import {
   describedAs,
   STATE_COLUMNS,
@@ -144,20 +143,6 @@ interface UsedKey {
 }
 
 const SHOWN = 10;
-
-/** Returns none if there is no such key, or if the token may not see its uses. */
-async function recentClients(
-  connection: Connection,
-  path: () => Promise<string>,
-  now: number,
-): Promise<readonly string[]> {
-  const { servers = [] } =
-    (await ifReadable(async () => callFor(KEY_USES, connection, 'GET', `${await path()}/uses`))) ??
-    {};
-  const uses = servers.flatMap((server) => server.uses.filter(isUse));
-  const recent = uses.filter(({ last_at: last }) => millisecondsOf(last) >= now - DAY_MS);
-  return [...new Set(recent.map(({ address }) => (address === '' ? '(no address)' : address)))];
-}
 
 function describeUse(used: readonly UsedKey[]): string {
   const keys = used.map(
