@@ -13,7 +13,7 @@ import { dirname, join, resolve } from 'node:path';
 import { ServiceError } from '../../core/errors.ts';
 import { timestampOf } from '../../core/text/timestamps.ts';
 import { codeOf } from '../../net/faults.ts';
-import type { SqlRow } from '../sql.ts';
+import type { SqlRow, SqlValue } from '../sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/sqlite-faults.ts';
 import { WRITE_MARK } from '../marks.ts';
@@ -121,4 +121,25 @@ function targetExists(path: string): ServiceError {
     'bad_request',
     `The file already exists (EEXIST): '${path}'. Use the name of a new file`,
   );
+}
+
+/**
+ * Runs statements in one transaction, beside a service that may be using the database. Does nothing
+ * if the database lacks `table`. Throws SQLite's errors.
+ */
+export function runBeside(
+  location: string,
+  table: string,
+  statements: readonly { readonly text: string; readonly parameters: readonly SqlValue[] }[],
+): void {
+  const connection = new DatabaseSync(resolve(location));
+  try {
+    connection.exec('PRAGMA busy_timeout = 5000');
+    if (connection.prepare(dialect.tableExists).get(table) === undefined) return;
+    connection.exec('BEGIN IMMEDIATE');
+    for (const { text, parameters } of statements) connection.prepare(text).run(...parameters);
+    connection.exec('COMMIT');
+  } finally {
+    connection.close();
+  }
 }
