@@ -26,6 +26,31 @@ const ROLES: readonly (readonly [role: string, file: RegExp, engines: readonly s
   ],
 ];
 
+/** What only a few files do. */
+const SPECIAL = [
+  {
+    what: 'resources change',
+    text: /\bstore\b[^;]*\.write\(/,
+    files: ['resources/operations/change.ts'],
+  },
+  {
+    what: 'rows of resources change',
+    text: /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/,
+    files: ['backup/copy.ts', 'resources/operations/change.ts'], // a copy fills another database
+  },
+  {
+    what: 'HTTP requests and datagrams outside net leave',
+    text: /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|getBuiltinModule\('node:https?'|from 'node:dgram'|\bfetch\(/,
+    files: ['console/requests.ts'], // it runs in browsers
+    except: 'net',
+  },
+  {
+    what: 'the environment is read',
+    text: /process\.env\b/,
+    files: ['command-config.ts', 'commands.ts'],
+  },
+];
+
 /** The packages and built-in modules of the files without a role: only functions without effects. */
 const PURE = ['node:url', 'node:crypto', 'node:net', 'node:util'];
 const IMPURE =
@@ -139,19 +164,6 @@ describe('imports', () => {
     expect(straysOf(own, isOwn)).toEqual([]);
   });
 
-  test('only one function changes resources', () => {
-    const writes = /\bstore\b[^;]*\.write\(/;
-    expect(pathsOf(FILES.filter(({ text }) => writes.test(text)))).toEqual([
-      'resources/operations/change.ts',
-    ]);
-    const changes = /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/;
-    // backup/copy.ts copies rows to another database, and changes no resource.
-    expect(pathsOf(FILES.filter(({ text }) => changes.test(text)))).toEqual([
-      'backup/copy.ts',
-      'resources/operations/change.ts',
-    ]);
-  });
-
   test('the browser gets only the console, types, and what reads files', () => {
     const own = FILES.filter((file) => file.folder === 'console' && !isShipped(file));
     expect(own.length).toBeGreaterThan(20);
@@ -167,13 +179,9 @@ describe('imports', () => {
     );
   });
 
-  test('only net sends HTTP requests and datagrams, and only the program reads the environment', () => {
-    const sends =
-      /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|getBuiltinModule\('node:https?'|from 'node:dgram'|\bfetch\(/;
-    const clients = FILES.filter(({ folder, text }) => folder !== 'net' && sends.test(text));
-    expect(pathsOf(clients)).toEqual(['console/requests.ts']); // it runs in browsers
-    const readers = FILES.filter(({ text }) => /process\.env\b/.test(text));
-    expect(pathsOf(readers)).toEqual(['command-config.ts', 'commands.ts']);
+  test.each(SPECIAL)('$what only in $files', ({ text: wanted, files, except }) => {
+    const own = FILES.filter(({ folder, text }) => folder !== except && wanted.test(text));
+    expect(own.map(({ path }) => path).sort()).toEqual(files);
   });
 
   test('each package is imported in one folder, but yaml also in config, and all are declared', () => {
