@@ -206,6 +206,7 @@ export async function restore(
   ask: Ask,
 ): Promise<string> {
   const { restoreDatabase } = await import('./backup/restore-database.ts');
+  const { CHANGE_HOOKS: hooks } = await import('./change-hooks.ts');
   const { createClock } = await import('./clock.ts');
   return forOperator(() =>
     endedBySignal((signal) => {
@@ -222,7 +223,8 @@ export async function restore(
         },
         revive,
       };
-      return restoreDatabase(configFrom(configPath), source, dialogue, createClock());
+      const shared = { clock: createClock(), hooks };
+      return restoreDatabase(configFrom(configPath), source, dialogue, shared);
     }),
   );
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ACTIONS, type AllDependencies } from './actions.ts';
 import { createFirstToken } from './tokens/first-token.ts';
 import { openAuthentication, type Authentication } from './sign-in-methods.ts';
+import { CHANGE_HOOKS } from './change-hooks.ts';
 import { createClock, systemTime } from './clock.ts';
 import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
 import type { Config } from './config/options.ts';
@@ -168,6 +169,7 @@ export function lastingDependencies(
   return {
     store,
     clock,
+    hooks: CHANGE_HOOKS,
     newId: dependencies.newId ?? randomUUID,
     randomBytes: dependencies.randomBytes ?? randomBytes,
     encryption,

@@ -2,9 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { ChainEnd } from '../audit/chain.ts';
 import type { Keyring } from '../core/keyring.ts';
 import { ServiceError } from '../core/errors.ts';
-import type { Clock } from '../core/ports.ts';
 import { LENIENT } from '../core/settings.ts';
-import { change } from '../resources/operations/change.ts';
+import { change, type Dependencies } from '../resources/operations/change.ts';
 import { DEFAULT_POLICY } from '../resources/policy.ts';
 import { parseDatabaseUrl, withoutPassword } from '../core/text/database-url.ts';
 import { describeFault } from '../net/faults.ts';
@@ -44,6 +43,8 @@ export interface RestoreDialogue {
   readonly revive: boolean;
 }
 
+type Shared = Pick<Dependencies, 'clock' | 'hooks'>;
+
 /**
  * Replaces the configured SQLite database with the backup in `source`. For PostgreSQL, prepares the
  * database with the URL `source`, in which the operator has restored a dump, to replace the
@@ -55,15 +56,15 @@ export async function restoreDatabase(
   config: DatabaseAccess,
   source: string,
   dialogue: RestoreDialogue,
-  clock: Clock,
+  shared: Shared,
 ): Promise<string> {
   const { kind, location } = parseDatabase(config.database);
-  if (kind.shared) return prepareDump(config, source, dialogue, clock);
+  if (kind.shared) return prepareDump(config, source, dialogue, shared);
   const { stageRestore } = await import('../sql/sqlite/restore-file.ts');
   const staged = await stageRestore(source, location);
   try {
     const replaced = staged.exists ? staged.openReplaced : undefined;
-    await settle(config, `sqlite:${staged.copy}`, source, replaced, dialogue, clock);
+    await settle(config, `sqlite:${staged.copy}`, source, replaced, dialogue, shared);
     const aside = staged.publish();
     return (
       `Restored '${source}' to '${staged.target}'. Start the service now.\n` +
@@ -79,7 +80,7 @@ async function prepareDump(
   config: DatabaseAccess,
   source: string,
   dialogue: RestoreDialogue,
-  clock: Clock,
+  shared: Shared,
 ): Promise<string> {
   const { kind, location } = parseDatabase(config.database);
   const url = parseDatabaseUrl(source);
@@ -95,7 +96,7 @@ async function prepareDump(
     );
   const openReplaced = () => kind.openSnapshot(location, config.databasePool);
   await assertStopped(openReplaced);
-  await settle(config, source, withoutPassword(source), openReplaced, dialogue, clock);
+  await settle(config, source, withoutPassword(source), openReplaced, dialogue, shared);
   const name = withoutPassword(source);
   return `Prepared '${name}'. Rename it to the configured database, or set 'database' to it, and start the service.\n${HELD}`;
 }
@@ -116,7 +117,7 @@ async function settle(
   shown: string,
   openReplaced: (() => Promise<Snapshot>) | undefined,
   { print, ask, revive }: RestoreDialogue,
-  clock: Clock,
+  { clock, hooks }: Shared,
 ): Promise<void> {
   await assertUsable(config, setting, shown);
   const secrets = openKeyring(config.database, config.encryption);
@@ -165,6 +166,7 @@ async function settle(
         {
           store,
           clock,
+          hooks,
           randomBytes,
           settings: LENIENT,
           policy: DEFAULT_POLICY,

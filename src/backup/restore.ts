@@ -11,7 +11,7 @@ import { token, type Token } from '../resources/token.ts';
 import { tsigkey, type Target, type Tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import { grantsInScope, grantsOfKey } from '../resources/grant-rules.ts';
-import { leave } from '../resources/lineage-rules.ts';
+import { leave } from '../rotation/lineage-rows.ts';
 import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from '../audit/store/head.ts';
 import { allResources } from '../sql/reader.ts';
 import type { Database, Sql } from '../sql/sql.ts';

@@ -12,7 +12,7 @@ import {
 } from '../resources/lineage.ts';
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../resources/grant-rules.ts';
-import { leave, relink } from '../resources/lineage-rules.ts';
+import { leave, relink } from './lineage-rows.ts';
 import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { daysUntil, expiryOf, firstWarning, nextWarning } from '../resources/expiry.ts';
 import { useAfterRetirement, type UseAfterRetirement } from '../uses/clients.ts';

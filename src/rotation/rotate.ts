@@ -10,7 +10,7 @@ import { ROTATE_RIGHT } from '../resources/limits.ts';
 import { lifecycle, lineage, type Lifecycle, type RETIREMENTS } from '../resources/lineage.ts';
 import { generateSecret, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../resources/grant-rules.ts';
-import { NO_ROTATION } from '../resources/lineage-rules.ts';
+import { NO_ROTATION } from './lineage-rows.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { eventOf, settle } from './advance.ts';

@@ -24,7 +24,7 @@ import {
   type RetiredKey,
 } from '../resources/lineage.ts';
 import { marksOf, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
-import { NO_ROTATION } from '../resources/lineage-rules.ts';
+import { NO_ROTATION } from './lineage-rows.ts';
 import { useAfterRetirement } from '../uses/clients.ts';
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { RotationDependencies } from './dependencies.ts';

@@ -6,7 +6,7 @@ import { ABORT_RIGHT, CONFIRM_RIGHT, RESTORE_RIGHT, RETIRE_RIGHT } from '../reso
 import { lifecycle, lineage, retiredKey, type Lifecycle } from '../resources/lineage.ts';
 import { SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsInScope } from '../resources/grant-rules.ts';
-import { NO_ROTATION } from '../resources/lineage-rules.ts';
+import { NO_ROTATION } from './lineage-rows.ts';
 import { isOrphaned } from '../resources/tsigkey-rules.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { changeRow, readRotation, retireNow, settle } from './advance.ts';

@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { CHANGE_HOOKS } from '../../src/change-hooks.ts';
 import { createClock } from '../../src/clock.ts';
 import type { AllDependencies } from '../../src/actions.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import type { Store } from '../../src/core/ports.ts';
 import type { Settings } from '../../src/core/settings.ts';
-import { hideSecret } from '../../src/resources/operations/change-log.ts';
+import { hideSecret } from '../../src/audit/change-log.ts';
 import type { Dependencies } from '../../src/resources/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/resources/policy.ts';
 import { DEFAULT_ROTATIONS } from '../../src/rotation/dependencies.ts';
@@ -56,6 +57,7 @@ export function dependenciesOn(store: Store, others: Partial<Dependencies> = {})
     settings: SETTINGS,
     policy: DEFAULT_POLICY,
     clock: createClock(),
+    hooks: CHANGE_HOOKS,
     newId: randomUUID,
     randomBytes,
     onTokenRevoked: () => undefined,

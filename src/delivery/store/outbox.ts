@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isEmpty } from '../../resources/operations/affected.ts';
+import { isEmpty } from '../affected.ts';
 import type { Affected } from '../../core/ports.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { places } from '../../sql/fragments.ts';

@@ -1,15 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  auditEntry,
-  type AuditEntry,
-  type AuditOrigin,
-  type AuditSubject,
-} from '../../core/audit-record.ts';
+import type { AuditOrigin, AuditSubject } from '../../core/audit-record.ts';
 import type { Recording } from '../../core/recording.ts';
 import type { Grants } from '../grants.ts';
 import { GRANT_RIGHT } from '../limits.ts';
 import { tsigkey, type Tsigkey } from '../tsigkey.ts';
-import type { Affected, Clock, Reader, Store, Writer } from '../../core/ports.ts';
+import type { Clock, Reader, Removal, Store, Writer } from '../../core/ports.ts';
 import type {
   Admitted,
   Change,
@@ -21,12 +16,9 @@ import type {
   ResourceType,
 } from '../../core/resource.ts';
 import { admitChange, assertWithinLimits, type AdmissionDependencies } from './admission.ts';
-import { isEmpty, noneAffected, noteAffected } from './affected.ts';
-import { createChangeLog, hideSecret, type ChangeLog } from './change-log.ts';
 import { retiredKey, type RetiredKey } from '../lineage.ts';
 import { admitGrants, grantsOfKey } from '../grant-rules.ts';
 import type { ServerStatuses } from './live-status.ts';
-import { leaveLineage } from '../lineage-rules.ts';
 import { rulesOf } from '../rules.ts';
 import type { Slicer } from '../../core/scheduling/slicer.ts';
 import { keyed, type Keyed } from '../../core/query.ts';
@@ -34,6 +26,8 @@ import { keyed, type Keyed } from '../../core/query.ts';
 export interface Dependencies extends AdmissionDependencies {
   readonly store: Store;
   readonly clock: Clock;
+  /** What features add to every change, in this order. */
+  readonly hooks: readonly ChangeHook[];
   /** Returns a new random UUID (version 4, RFC 9562), in lower case. */
   newId(): string;
   /** Makes this process reject the token with this id until the process exits. */
@@ -64,6 +58,40 @@ export interface ChangeContext extends AuditOrigin {
   readonly warnings?: string[];
   readonly force?: boolean;
 }
+
+/** Begins what a feature adds to a change. Called anew as each run of the work begins. */
+export type ChangeHook = (context: ChangeContext, dependencies: Dependencies) => ChangeNotes;
+
+/** What a feature notes of one run of a change. All methods but the last run in the transaction. */
+export interface ChangeNotes {
+  /** Called before a deleted key is noted. Returns the id of the key that replaces it, or null. */
+  leaving?(rows: Rows, keyId: string): Promise<string | null>;
+  noted?(type: ResourceType, change: NotedChange): void;
+  event?: Changes['event'];
+  deliver?: Changes['deliver'];
+  /** Called after the work, to write what was noted. */
+  finish?(writer: Writer): Promise<void> | undefined;
+  /** Called after the commit. */
+  committed?(): void;
+}
+
+/** Reads and changes rows that belong to keys. */
+export type Rows = Pick<Changes, 'get' | 'getToChange' | 'find' | 'put' | 'drop'>;
+
+/** One change of a resource, as it is stored. */
+export interface NotedChange {
+  readonly operation: Change['operation'];
+  readonly resource: Resource;
+  /** The resource before an update. */
+  readonly current?: Resource | undefined;
+  readonly recorded?: Admitted['recorded'];
+  /** The right of the change, if it is not that of the operation. */
+  readonly right?: string;
+  /** What is known of the deletion of a key. */
+  readonly removal?: Removal | undefined;
+}
+
+export type ChangeEvent = Omit<AuditSubject, 'at'>;
 
 /** The rules of the resource type check every change, and may throw `ServiceError`. */
 export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
@@ -97,7 +125,7 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
   deliver(key: Tsigkey): void;
   restore(key: Tsigkey, zoneRights: ReadonlyMap<string, string>): Promise<void>;
   /** Adds a record of the audit trail, which is written even if no resource is changed. */
-  event(subject: Omit<AuditSubject, 'at'>): void;
+  event(event: ChangeEvent): void;
   /** Returns it as responses have it. Name servers refuse a compromised key before all else. */
   remove<F extends Fields>(
     type: ResourceType<F>,
@@ -114,12 +142,12 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
 
 /**
  * Runs `work` in a transaction. Every change of a resource uses this function. Applies the rules of
- * the type, and writes one record of the audit trail in the same transaction. Warns the operator
- * and the caller after the commit. Resolves once the changes are on disk. `work` may run several
- * times, and may await only methods of `changes`. It has no effect outside the transaction, because
- * a change may fail only after `work`, such as an insert with `duplicate`; `publish` has such effects,
- * and receives the result when only the commit can still fail. Rethrows any error of `work` and
- * `publish` after the rollback. Throws `unavailable`.
+ * the type, and calls the hooks, which write what features add, such as the record of the audit
+ * trail. Warns the operator and the caller after the commit. Resolves once the changes are on disk.
+ * `work` may run several times, and may await only methods of `changes`. It has no effect outside
+ * the transaction, because a change may fail only after `work`, such as an insert with `duplicate`;
+ * `publish` has such effects, and receives the result when only the commit can still fail. Rethrows
+ * any error of `work` and `publish` after the rollback. Throws `unavailable`.
  */
 export async function change<T>(
   dependencies: Dependencies,
@@ -128,43 +156,27 @@ export async function change<T>(
   publish?: (result: T) => void,
 ): Promise<T> {
   let warnings: Warning[] = [];
-  let entries: AuditEntry[] = [];
+  let notes: readonly ChangeNotes[] = [];
   const { requestId } = context;
-  const { clock, recording } = dependencies;
   const warn: Warn = (type, { resource, warnings: further = [] }) => {
     const messages = [...(type.warnings?.(resource) ?? []), ...further];
     for (const message of messages) warnings.push({ type, id: resource.id, requestId, message });
   };
   const result = await dependencies.store.write(async (writer) => {
     warnings = [];
-    const log = createChangeLog();
-    const affected = noneAffected();
-    const events: Omit<AuditSubject, 'at'>[] = [];
-    const notes = { log, affected, events };
+    notes = dependencies.hooks.map((begin) => begin(context, dependencies));
     const value = await work(changesOn(writer, dependencies, context, warn, notes));
-    const entry = log.entry(context, context, clock(), recording?.fingerprint ?? hideSecret);
-    entries = [
-      ...(entry === undefined ? [] : [entry]),
-      ...events.map((event) => auditEntry(context, { ...event, at: clock() })),
-    ];
-    for (const each of entries) await writer.record(each);
-    if (!isEmpty(affected)) await writer.announce(affected);
+    for (const each of notes) if (each.finish !== undefined) await each.finish(writer);
     if (publish !== undefined) {
       await writer.settle?.();
       publish(value);
     }
     return value;
   });
-  for (const entry of entries) recording?.recorded(entry);
+  for (const each of notes) each.committed?.();
   for (const warning of warnings) dependencies.warn(warning);
   context.warnings?.push(...warnings.map(({ message }) => message));
   return result;
-}
-
-interface Notes {
-  readonly log: ChangeLog;
-  readonly affected: Affected;
-  readonly events: Omit<AuditSubject, 'at'>[];
 }
 
 type Warn = (type: ResourceType, admitted: Admitted) => void;
@@ -174,7 +186,7 @@ function changesOn(
   dependencies: Dependencies,
   origin: ChangeContext,
   warn: Warn,
-  { log, affected, events }: Notes,
+  notes: readonly ChangeNotes[],
 ): Changes {
   const { caller } = origin;
   const context = { caller, settings: dependencies.settings };
@@ -194,7 +206,7 @@ function changesOn(
       { type, exclusive: true },
       ...changes.flatMap((change) => rulesOf(type)?.locks(change, context) ?? []),
     ]);
-  const rows: Pick<Changes, 'get' | 'getToChange' | 'find' | 'put' | 'drop'> = {
+  const rows: Rows = {
     get: writer.get,
     getToChange: writer.getToChange,
     find: writer.find,
@@ -203,10 +215,14 @@ function changesOn(
       await writer.remove(type, id);
     },
   };
-  const leaveKeys = async (id: string, isCompromised = false): Promise<void> => {
-    const successorId = await leaveLineage(rows, id, dependencies.clock);
-    if (successorId !== null || isCompromised)
-      affected.removals.set(id, { successorId, isCompromised });
+  const note = (type: ResourceType, change: NotedChange): void => {
+    for (const each of notes) each.noted?.(type, change);
+  };
+  const removalOf = async (keyId: string, isCompromised = false): Promise<Removal> => {
+    let successorId: string | null = null;
+    for (const { leaving } of notes)
+      if (leaving !== undefined) successorId = (await leaving(rows, keyId)) ?? successorId;
+    return { successorId, isCompromised };
   };
   return {
     // Separate assignments, because spreading the writer takes longer than the rest of the call.
@@ -236,8 +252,7 @@ function changesOn(
       await writer.insert(type, { resource, uniqueForm });
       if (admitted.zoneRights !== undefined && admitted.zoneRights.size > 0)
         await writer.setZoneRights(resource.id, admitted.zoneRights);
-      log.note(type, { operation: 'create', resource, uniqueForm }, admitted);
-      noteAffected(affected, type, 'create', resource);
+      note(type, { operation: 'create', resource, recorded: admitted.recorded });
       warn(type, admitted);
       return admitted;
     },
@@ -248,8 +263,7 @@ function changesOn(
       const admitted = await admit(type, { operation: 'update', ...changed, current, given }, now);
       const { resource } = admitted;
       await writer.replace(type, { resource, uniqueForm });
-      log.note(type, { operation: 'update', resource, uniqueForm, current, given });
-      noteAffected(affected, type, 'update', resource, current);
+      note(type, { operation: 'update', resource, current });
       warn(type, admitted);
       return resource;
     },
@@ -268,41 +282,38 @@ function changesOn(
       const resource = { ...current, granted, version: current.version + 1 };
       await writer.replace(tsigkey, { resource, uniqueForm: change.uniqueForm });
       await writer.setZoneRights(current.id, zoneRights);
-      log.note(tsigkey, { ...change, resource }, { ...admitted, right: GRANT_RIGHT });
-      noteAffected(affected, tsigkey, 'update', resource, current);
+      const { recorded } = admitted;
+      note(tsigkey, { operation: 'update', resource, current, recorded, right: GRANT_RIGHT });
     },
     put: rows.put,
     drop: rows.drop,
     async retire(key, retired, successorId) {
       await writer.remove(tsigkey, key.id);
-      affected.removals.set(key.id, { successorId, isCompromised: false });
-      log.note(tsigkey, { operation: 'delete', ...keyed(tsigkey, key) });
-      noteAffected(affected, tsigkey, 'delete', key);
+      const removal = { successorId, isCompromised: false };
+      note(tsigkey, { operation: 'delete', resource: key, removal });
       if (retired !== undefined) await writer.insert(retiredKey, keyed(retiredKey, retired));
     },
-    deliver({ scope, resource_id: id }) {
-      (scope === 'POOL' ? affected.pools : affected.zones).add(id);
+    deliver(key) {
+      for (const each of notes) each.deliver?.(key);
     },
     async restore(resource, zoneRights) {
       const creation = { operation: 'create', ...keyed(tsigkey, resource) } as const;
       if (caller.limits !== undefined) await assertWithinLimits(caller, tsigkey, creation, writer);
       await writer.insert(tsigkey, creation);
       if (zoneRights.size > 0) await writer.setZoneRights(resource.id, zoneRights);
-      log.note(tsigkey, creation);
-      noteAffected(affected, tsigkey, 'create', resource);
+      note(tsigkey, creation);
       warn(tsigkey, { resource });
     },
-    event(subject) {
-      events.push(subject);
+    event(event) {
+      for (const each of notes) each.event?.(event);
     },
     async remove(type, resource, isCompromised) {
       const deletion = { operation: 'delete', ...keyed(type, resource) } as const;
       const removed = await admit(type, deletion, dependencies.clock());
       await writer.remove(type, resource.id);
       if (type.hasKeys === true) await writer.orphanKeys(resource.id);
-      if (isKeys(type)) await leaveKeys(resource.id, isCompromised);
-      log.note(type, deletion);
-      noteAffected(affected, type, 'delete', resource);
+      const removal = isKeys(type) ? await removalOf(resource.id, isCompromised) : undefined;
+      note(type, { operation: 'delete', resource, removal });
       return removed.resource;
     },
     async applyAll(type, changes, slicer) {
@@ -313,14 +324,16 @@ function changesOn(
       for (const next of changes) {
         if (slicer.isOver()) await slicer.next();
         const admitted = hasRules ? await admit(type, next, dependencies.clock()) : next;
-        log.note(type, next);
-        const former = next.operation === 'update' ? next.current : undefined;
-        noteAffected(affected, type, next.operation, admitted.resource, former);
         if (next.operation === 'delete') {
-          removed.push(admitted.resource.id);
-          if (isKeys(type)) await leaveKeys(admitted.resource.id);
+          const { resource } = next;
+          removed.push(resource.id);
+          const removal = isKeys(type) ? await removalOf(resource.id) : undefined;
+          note(type, { operation: 'delete', resource, removal });
         } else {
-          stored.push({ resource: admitted.resource, uniqueForm: next.uniqueForm });
+          const { resource } = admitted;
+          stored.push({ resource, uniqueForm: next.uniqueForm });
+          const current = next.operation === 'update' ? next.current : undefined;
+          note(type, { operation: next.operation, resource, current });
           warn(type, admitted);
         }
       }

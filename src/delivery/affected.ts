@@ -1,8 +1,9 @@
-import type { Affected } from '../../core/ports.ts';
-import type { Operation, Resource, ResourceType } from '../../core/resource.ts';
-import { nameServer } from '../name-server.ts';
-import { tsigkey } from '../tsigkey.ts';
-import { zone } from '../zone.ts';
+import type { Affected } from '../core/ports.ts';
+import type { ResourceType } from '../core/resource.ts';
+import { nameServer } from '../resources/name-server.ts';
+import type { NotedChange } from '../resources/operations/change.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
+import { zone } from '../resources/zone.ts';
 
 export function noneAffected(): Affected {
   return {
@@ -27,12 +28,15 @@ const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange)
 >([
   [
     tsigkey,
-    ({ pools, zones, keys, changedKeys }, { operation, current, resource }) => {
+    ({ pools, zones, keys, changedKeys, removals }, change) => {
+      const { operation, current, resource, removal } = change;
       if (current !== undefined && current.version === resource.version) return;
       keys.add(resource.id);
       if (operation !== 'create') changedKeys.add(resource.id);
       for (const state of current === undefined ? [resource] : [current, resource])
         (state.scope === 'POOL' ? pools : zones).add(String(state.resource_id));
+      if (removal !== undefined && (removal.successorId !== null || removal.isCompromised))
+        removals.set(resource.id, removal);
     },
   ],
   [
@@ -51,19 +55,7 @@ const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange)
   ],
 ]);
 
-interface NotedChange {
-  readonly operation: Operation;
-  readonly resource: Resource;
-  readonly current?: Resource | undefined;
-}
-
 /** Records in `affected` which name servers a change of one resource affects. */
-export function noteAffected(
-  affected: Affected,
-  type: ResourceType,
-  operation: Operation,
-  resource: Resource,
-  current?: Resource,
-): void {
-  NOTES.get(type)?.(affected, { operation, resource, current });
+export function noteAffected(affected: Affected, type: ResourceType, change: NotedChange): void {
+  NOTES.get(type)?.(affected, change);
 }

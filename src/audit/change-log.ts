@@ -3,19 +3,11 @@ import {
   type AuditEntry,
   type AuditOrigin,
   type AuditSubject,
-} from '../../core/audit-record.ts';
-import type { Keyed } from '../../core/query.ts';
-import type {
-  Admitted,
-  Change,
-  Fields,
-  Resource,
-  ResourceOf,
-  ResourceType,
-} from '../../core/resource.ts';
-import { perType } from '../../core/resource.ts';
-import { isUnreadable } from '../../core/unreadable.ts';
-import { withoutTokens } from '../../core/text/token-form.ts';
+} from '../core/audit-record.ts';
+import { perType, type Resource, type ResourceType } from '../core/resource.ts';
+import { isUnreadable } from '../core/unreadable.ts';
+import { withoutTokens } from '../core/text/token-form.ts';
+import type { NotedChange } from '../resources/operations/change.ts';
 
 const MAX_NAMES = 100;
 
@@ -27,15 +19,8 @@ const UNKNOWN_FINGERPRINT = '(secret)';
 /** Returns the same fingerprint for every secret, for when no audit data key exists. */
 export const hideSecret: Fingerprint = () => UNKNOWN_FINGERPRINT;
 
-type Created<F extends Fields> = Keyed<ResourceOf<F>> & { readonly operation: 'create' };
-
 export interface ChangeLog {
-  /** `further` has what the record shows besides fields, and the right if it is not the operation. */
-  note<F extends Fields>(
-    type: ResourceType<F>,
-    change: Change<F> | Created<F>,
-    further?: Pick<Admitted, 'recorded'> & { readonly right?: string },
-  ): void;
+  note(type: ResourceType, change: NotedChange): void;
   /**
    * Returns the audit entry, or undefined if nothing was changed. The entry has all values of a
    * single change, or counts and names for several changes. `action` is the name of an action that
@@ -53,45 +38,31 @@ export interface ChangeLog {
 }
 
 export function createChangeLog(): ChangeLog {
-  let first:
-    | {
-        readonly type: ResourceType;
-        readonly change: Change;
-        readonly right: string | undefined;
-        readonly recorded: Admitted['recorded'];
-      }
-    | undefined;
+  let first: { readonly type: ResourceType; readonly change: NotedChange } | undefined;
   let total = 0;
   let isMixed = false;
   const counts = { create: 0, update: 0, delete: 0 };
   const names: string[] = [];
   return {
-    note(type, change, further) {
-      // safe: a type's definition fits the resources of that type
-      const noted = { type, change } as unknown as { type: ResourceType; change: Change };
-      first ??= {
-        type: noted.type,
-        change: noted.change,
-        recorded: further?.recorded,
-        right: further?.right,
-      };
-      isMixed ||= noted.type !== first.type;
+    note(type, change) {
+      first ??= { type, change };
+      isMixed ||= type !== first.type;
       total += 1;
       counts[change.operation] += 1;
-      if (total > 1 && total <= MAX_NAMES) names.push(nameOf(noted.type, noted.change.resource));
+      if (total > 1 && total <= MAX_NAMES) names.push(nameOf(type, change.resource));
     },
     entry(origin, { action, right: given, detail = {} }, at, fingerprint) {
       if (first === undefined) return undefined;
-      const { type, change, recorded = {}, right } = first;
+      const { type, change } = first;
       const name = nameOf(type, change.resource);
       if (total === 1 && action === undefined)
         return auditEntry(origin, {
           at,
-          action: given ?? right ?? `${type.collection}:${change.operation}`,
+          action: given ?? change.right ?? `${type.collection}:${change.operation}`,
           type,
           id: change.resource.id,
           name,
-          detail: { changes: { ...changedValues(type, change, fingerprint), ...recorded } },
+          detail: { changes: { ...changedValues(type, change, fingerprint), ...change.recorded } },
         });
       const done = Object.entries(counts).filter(([, count]) => count > 0);
       return auditEntry(origin, {
@@ -120,13 +91,12 @@ const recordedFields = perType((type): readonly (readonly [name: string, isSecre
 
 function changedValues(
   type: ResourceType,
-  change: Change,
+  { operation, resource, current }: NotedChange,
   fingerprint: Fingerprint,
 ): Record<string, [before: unknown, after: unknown]> {
-  const { operation } = change;
-  const removed: Partial<Resource> = operation === 'delete' ? change.resource : {};
-  const before: Partial<Resource> = operation === 'update' ? change.current : removed;
-  const after: Partial<Resource> = operation === 'delete' ? {} : change.resource;
+  const isDeletion = operation === 'delete';
+  const before: Partial<Resource> = (isDeletion ? resource : current) ?? {};
+  const after: Partial<Resource> = isDeletion ? {} : resource;
   const values: Record<string, [unknown, unknown]> = {};
   for (const [name, isSecret] of recordedFields(type)) {
     const shown = (value: unknown) => {
@@ -134,9 +104,9 @@ function changedValues(
       if (!isSecret) return shownValue(value);
       return typeof value === 'string' ? fingerprint(value) : '(unreadable)';
     };
-    const [old, current] = [before[name] ?? null, after[name] ?? null];
-    if (isEqual(old, current)) continue;
-    values[name] = [shown(old), shown(current)];
+    const [old, next] = [before[name] ?? null, after[name] ?? null];
+    if (isEqual(old, next)) continue;
+    values[name] = [shown(old), shown(next)];
   }
   return values;
 }
