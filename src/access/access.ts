@@ -1,5 +1,6 @@
 import { RIGHTS, type Right } from './rights.ts';
 import type { Key } from '../dns/tsig-key.ts';
+import type { ImportFormat } from '../formats/detect.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
 import { firstOf } from '../core/text/first-of.ts';
 import { numberOf, textOf } from '../core/text/ip-numbers.ts';
@@ -92,7 +93,7 @@ export interface AccessList {
  * API that shows it. It contains secrets.
  */
 export type PrintedConfiguration =
-  | { readonly format: 'bind' | 'knot' | 'nsd'; readonly program: string; readonly text: string }
+  | { readonly format: ImportFormat; readonly program: string; readonly text: string }
   | { readonly format: 'powerdns'; readonly url: string; readonly apiKey: string };
 
 /** A notable fact about a configuration that needs a person. The text contains no secret. */

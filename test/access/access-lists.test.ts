@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { addressOf, matrixOf, type ServerConfiguration } from '../../src/access/access.ts';
-import { readKnotAccess } from '../../src/brands/knot/access.ts';
-import { readNsdAccess } from '../../src/brands/nsd/access.ts';
+import { ACCESS_READERS } from '../../src/brands/access-readers.ts';
 import { readPowerdns } from '../../src/keys/commands/powerdns.ts';
 import { RIGHTS } from '../../src/access/rights.ts';
 import { DRIVERS } from '../../src/brands/drivers.ts';
@@ -19,7 +18,9 @@ async function readRunning(brand: Brand, server: DrivenServer): Promise<ServerCo
   const printed = await driver?.printed?.(AbortSignal.timeout(60_000));
   if (printed === undefined) throw new Error(`${brand.name} prints no configuration`);
   if ('apiKey' in printed) return (await readPowerdns(printed.url, printed.apiKey)).configuration;
-  return printed.format === 'knot' ? readKnotAccess(printed.text) : readNsdAccess(printed.text);
+  const configuration = ACCESS_READERS[printed.format]?.(printed.text, () => [], printed.program);
+  if (configuration === undefined) throw new Error(`No reader is named ${printed.format}`);
+  return configuration;
 }
 
 /** Returns what follows from a configuration for each zone, in any order of the zones. */
