@@ -29,6 +29,11 @@ export interface Brand {
   readonly exports: ExportFormat;
   readonly log: KeyLog;
   readonly recipe: Recipe;
+  /**
+   * Returns how a zone that was added at run time moves to the configuration file. Absent if a
+   * server has no such zones.
+   */
+  moveAddedZone?(zone: string): string;
 }
 
 /** The setup of a server and what delivers its keys on Debian. The texts are without a newline at their end. */

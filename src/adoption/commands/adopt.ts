@@ -1,4 +1,5 @@
 import type { ServerConfiguration } from '../../access/access.ts';
+import { findBrand } from '../../brands/brands.ts';
 import { REWRITERS } from '../../brands/rewriters.ts';
 import { policyZonesText, zonesWithoutList } from '../../access/unnamed.ts';
 import { zonesText } from '../../access/warnings.ts';
@@ -202,14 +203,6 @@ function furtherText({ keys }: Adoption, theirs: KeySource['keys'], { name }: Se
   ].join('\n');
 }
 
-/** How a zone that was added at run time moves to the configuration file, by import format. */
-const ADDED_ZONE: Readonly<Record<string, (zone: string) => string>> = {
-  bind: (zone) =>
-    `  Append the output of 'rndc showzone ${zone}' to it, and run: rndc delzone ${zone} && rndc reconfig`,
-  nsd: (zone) =>
-    `  Write the zone ${zone} with its pattern to it, and run: nsd-control delzone ${zone} && nsd-control reconfig`,
-};
-
 /** Returns the zones that only the running server has, if they name keys that would move. */
 function addedZones(
   { keys }: Adoption,
@@ -252,12 +245,13 @@ function assertInFiles(
 ): void {
   const added = addedZones(adoption, configuration, running);
   if (added.length === 0) return;
+  const move = findBrand(format)?.moveAddedZone;
   throw new CommandError(
     EXIT.refused,
     `Zones that were added at run time name keys: ${zonesText(added)}`,
     [
       'No file has these zones, so no edit can change them. Move each to the configuration file, and run the command again:',
-      ...firstOf(added, SHOWN, ADDED_ZONE[format] ?? String),
+      ...firstOf(added, SHOWN, (zone) => (move === undefined ? zone : `  ${move(zone)}`)),
     ].join('\n'),
   );
 }

@@ -132,4 +132,6 @@ ${zoneComments(zones, (zone) => [
     restart: 'named',
     addZone: addZoneToFile,
   },
+  moveAddedZone: (zone) =>
+    `Append the output of 'rndc showzone ${zone}' to it, and run: rndc delzone ${zone} && rndc reconfig`,
 } satisfies Brand;

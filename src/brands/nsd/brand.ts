@@ -91,4 +91,6 @@ ${zoneComments(zones, (zone) => [
     restart: 'nsd',
     addZone: addZoneToFile,
   },
+  moveAddedZone: (zone) =>
+    `Write the zone ${zone} with its pattern to it, and run: nsd-control delzone ${zone} && nsd-control reconfig`,
 } satisfies Brand;
