@@ -1,3 +1,5 @@
+import type { BrandName } from '../../brands/brands.ts';
+
 /** A format in which the service exports keys, and the ends of a connection that can read it. */
 interface Format {
   readonly name: string;
@@ -7,12 +9,12 @@ interface Format {
 }
 
 /** The name servers. */
-export const SERVERS = [
-  ['bind', 'BIND'],
-  ['knot', 'Knot DNS'],
-  ['nsd', 'NSD'],
-  ['powerdns', 'PowerDNS'],
-] as const;
+export const SERVERS = Object.entries({
+  bind: 'BIND',
+  knot: 'Knot DNS',
+  nsd: 'NSD',
+  powerdns: 'PowerDNS',
+} satisfies Readonly<Record<BrandName, string>>);
 
 const CLIENTS = [
   ['nsupdate', 'nsupdate and dig'],
