@@ -7,7 +7,7 @@ import { keyStatus } from './delivery/commands/deliveries.ts';
 import { DELIVERY, SERVER_ACTIONS } from './delivery/commands/name-servers.ts';
 import { keyExport } from './keys/commands/export.ts';
 import { keyGrants } from './keys/commands/grants.ts';
-import { keyImport } from './keys/commands/import.ts';
+import { keyImport } from './keys/commands/import-command.ts';
 import { keyVerify } from './keys/commands/verify.ts';
 import { LOCAL_COMMANDS, loadOperator } from './local-commands.ts';
 import { RESOURCE_COMMANDS } from './resource-table.ts';

@@ -26,7 +26,7 @@ import type { Log } from './http/request-log.ts';
 import { createServer, type HttpServer, type ServerOptions } from './http/server.ts';
 import { serveAgents } from './delivery/agents/serve-agents.ts';
 import { createPassMetrics, DELIVERY_METRICS } from './delivery/metrics.ts';
-import { prepareDelivery, type RunningDelivery } from './delivery/reconciler/delivery.ts';
+import { prepareDelivery, type RunningDelivery } from './delivery/reconciler/running-delivery.ts';
 import {
   BYTE_LIMITS,
   insufficientRightsStatus,

@@ -6,7 +6,7 @@ import {
   type KeystoneObserver,
   type KeystoneSettings,
 } from './keystone/keystone.ts';
-import type { Challenge, Method } from './tokens/method.ts';
+import type { Challenge, Method } from './tokens/sign-in-method.ts';
 import { openSessions, type Sessions } from './tokens/session-tokens.ts';
 import { createTokenUses, type TokenUseSettings } from './tokens/job/token-uses.ts';
 import { configuredToken, ownTokens, validTokens } from './tokens/own-tokens.ts';

@@ -4,7 +4,12 @@ import {
   type ActionGroup,
 } from '../resources/operations/action.ts';
 import type { AuditTrail, RecordPage } from './trail.ts';
-import { BATCH_PARAMETERS, filtersOf, formatPosition, RECORD_PARAMETERS } from './list.ts';
+import {
+  BATCH_PARAMETERS,
+  filtersOf,
+  formatPosition,
+  RECORD_PARAMETERS,
+} from './record-parameters.ts';
 import {
   BATCH_PAGE,
   EXAMPLE_BATCH,

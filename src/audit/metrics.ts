@@ -1,5 +1,5 @@
 import { ageSeconds, type DatabaseGauge, type MetricTable } from '../http/metrics/metric-table.ts';
-import type { TrailState } from './store/running.ts';
+import type { TrailState } from './store/trail-job.ts';
 
 export const AUDIT_METRICS = {
   tsigil_audit_records_total: {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../core/errors.ts';
 import { shellWord } from '../core/text/shell-word.ts';
-import { recordLocally } from '../audit/store/local.ts';
+import { recordLocally } from '../audit/store/record-command.ts';
 import { readMark, REMOVE_MARK } from '../sql/marks.ts';
 import type { Database } from '../sql/sql.ts';
 

@@ -1,4 +1,4 @@
-import { localEntry } from '../audit/store/local.ts';
+import { localEntry } from '../audit/store/record-command.ts';
 import { insertStatement } from '../audit/store/records.ts';
 import { timestampOf } from '../core/text/timestamps.ts';
 import { WRITE_MARK } from '../sql/marks.ts';

@@ -8,7 +8,7 @@ import { DEFAULT_POLICY } from '../resources/policy.ts';
 import { parseDatabaseUrl, withoutPassword } from '../core/text/database-url.ts';
 import { describeFault } from '../net/faults.ts';
 import { lastBatchOf } from '../audit/store/head.ts';
-import { localOrigin } from '../audit/store/local.ts';
+import { localOrigin } from '../audit/store/record-command.ts';
 import { parseDatabase } from '../sql/databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from '../sql/migrate.ts';
 import { openDatabase, type OpenedDatabase } from '../database/open-database.ts';
@@ -23,7 +23,7 @@ import {
   withdraw,
   type ChangesSince,
   type RestoredOver,
-} from './restore.ts';
+} from './changes-since-backup.ts';
 import { assertMasterKey } from '../secrets/store/start.ts';
 import { assertUnused } from '../sql/other-users.ts';
 import { WRITE_MARK } from '../sql/marks.ts';

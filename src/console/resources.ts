@@ -11,7 +11,7 @@ import type { Tld } from '../resources/tld.ts';
 import type { Token as StoredToken } from '../resources/token.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { zone } from '../resources/zone.ts';
-import type { ShownLifecycle } from '../rotation/shown.ts';
+import type { ShownLifecycle } from '../rotation/lifecycle-response.ts';
 
 export type { Status } from '../status/actions.ts';
 export type { AuditRecord } from '../core/audit-record.ts';

@@ -1,6 +1,6 @@
 import type { Clock, Store } from '../core/ports.ts';
 import type { AuditSubject } from '../core/audit-record.ts';
-import { recordLocally } from '../audit/store/local.ts';
+import { recordLocally } from '../audit/store/record-command.ts';
 import { parseDatabase } from '../sql/databases.ts';
 import { migrate } from '../sql/migrate.ts';
 import { prepareSecrets, type OpenedKeyring } from '../secrets/store/open-keyring.ts';

@@ -1,5 +1,5 @@
 import { ACCESS_READERS } from '../brands/access-readers.ts';
-import { policyZonesText, zonesWithoutList } from '../access/unnamed.ts';
+import { policyZonesText, zonesWithoutList } from '../access/zones-without-list.ts';
 import { zonesText } from '../access/warnings.ts';
 import { listName } from '../access/rights.ts';
 import { KeyFileError } from '../formats/reader.ts';

@@ -10,7 +10,7 @@ import {
   type KeystoneCredentials,
 } from './keystone-client.ts';
 import type { ValidToken } from './keystone-token.ts';
-import type { Method } from '../tokens/method.ts';
+import type { Method } from '../tokens/sign-in-method.ts';
 
 export interface KeystoneSettings extends KeystoneCredentials {
   readonly url: string | undefined;

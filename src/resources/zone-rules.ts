@@ -6,7 +6,7 @@ import type { Lock, Reader } from '../core/ports.ts';
 import { type Condition, uniqueFormOf, type Keyed } from '../core/query.ts';
 import type { Admission, Admitted, Change, LockContext, ResourceType } from '../core/resource.ts';
 import { CHOOSE_POOL, DELETED, type Zone, type zoneFields } from './zone-fields.ts';
-import { coveringNames, findTldEntries, findZoneNameRefusal } from './tld-rule.ts';
+import { coveringNames, findTldEntries, findZoneNameRefusal } from './zone-name-rule.ts';
 import { tld } from './tld.ts';
 import { zone } from './zone.ts';
 import { assertZoneUnreferenced } from './reference-rules.ts';

@@ -4,7 +4,7 @@ import type { Problem } from '../core/errors.ts';
 import { defineResource, OPERATIONS, type Given } from '../core/resource.ts';
 import { pool } from './pool.ts';
 import { DELETED, zoneFields, type Zone } from './zone-fields.ts';
-import { areOutsideTlds } from './tld-rule.ts';
+import { areOutsideTlds } from './zone-name-rule.ts';
 
 /** A part of the name space that the name servers of a pool serve (RFC 9499 section 7). */
 export const zone = defineResource({

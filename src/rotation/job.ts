@@ -1,7 +1,7 @@
 import { runJob, type Job } from '../core/scheduling/job.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { advance, type RotationObserver } from './advance.ts';
-import { watchExpiry } from './describe.ts';
+import { watchExpiry } from './edit-description.ts';
 import { WARNING_DAYS } from '../resources/expiry.ts';
 import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { leaseOn } from '../sql/leases.ts';

@@ -1,5 +1,5 @@
 import type { KeyOnServer } from '../delivery/delivery-ports.ts';
-import { deliveriesOf } from '../delivery/status.ts';
+import { deliveriesOf } from '../delivery/shown-deliveries.ts';
 import type { ShownDeliveries } from '../delivery/responses.ts';
 import { isUnusable, weaknessesOf, WEAKNESSES, type KeyFacts } from '../resources/tsigkey.ts';
 import { lifecycle, lineage } from '../resources/lineage.ts';

@@ -11,7 +11,7 @@ import { isOrphaned } from '../resources/tsigkey-rules.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { changeRow, readRotation, retireNow, settle } from './advance.ts';
 import { factsOf, type Rotation } from './facts.ts';
-import { asKey } from './shown.ts';
+import { asKey } from './lifecycle-response.ts';
 import { retirementObstacle, switchingObstacle, type RotationFacts } from './step.ts';
 
 /** The most times that a step is tried while another process changes the same rotation. */

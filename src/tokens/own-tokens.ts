@@ -7,7 +7,7 @@ import { isGenuine, token as tokenType } from '../resources/token.ts';
 import { networksOf } from '../core/text/networks.ts';
 import { looksLikeToken } from '../core/text/token-form.ts';
 import { cacheUnchanged } from './cache.ts';
-import type { Method } from './method.ts';
+import type { Method } from './sign-in-method.ts';
 
 export const CONFIGURED_ADMIN: Caller = {
   id: CONFIGURED_ID,

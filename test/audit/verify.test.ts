@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { TrailProblem } from '../../src/audit/trail.ts';
 import type { AuditKey } from '../../src/core/keyring.ts';
 import { adoptKey, noteRestore } from '../../src/audit/store/head.ts';
-import { verifyTrail } from '../../src/audit/store/verify.ts';
+import { verifyTrail } from '../../src/audit/store/verify-trail.ts';
 import type { Database } from '../../src/sql/sql.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { addRecords, entry, seed, withDatabase } from '../harness/trail.ts';

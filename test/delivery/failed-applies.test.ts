@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DriverError, type Driver } from '../../src/brands/driver.ts';
-import { deliveriesOf } from '../../src/delivery/status.ts';
+import { deliveriesOf } from '../../src/delivery/shown-deliveries.ts';
 import { tsigkey } from '../../src/resources/tsigkey.ts';
 import { createDeliveryStatus } from '../../src/delivery/store/delivery-status.ts';
 import { makePass, type PassDependencies } from '../../src/delivery/reconciler/pass.ts';

@@ -10,7 +10,7 @@ import {
   onTestFinished,
   test,
 } from 'vitest';
-import type { ShownLifecycle } from '../../src/rotation/shown.ts';
+import type { ShownLifecycle } from '../../src/rotation/lifecycle-response.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import { editFile, type Brand } from '../harness/brands/brand.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';

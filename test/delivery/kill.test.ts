@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { ShownLifecycle } from '../../src/rotation/shown.ts';
+import type { ShownLifecycle } from '../../src/rotation/lifecycle-response.ts';
 import { findOpenRights } from '../../src/net/probe.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DesiredKey } from '../../src/brands/desired-state.ts';
-import { deliveriesOf } from '../../src/delivery/status.ts';
+import { deliveriesOf } from '../../src/delivery/shown-deliveries.ts';
 import { withStatus } from '../../src/resources/operations/live-status.ts';
 import { nameServer } from '../../src/resources/name-server.ts';
 import { tsigkey } from '../../src/resources/tsigkey.ts';

@@ -4,7 +4,7 @@ import type { IndexReader } from '../../src/core/resource.ts';
 import { comparisonForm } from '../../src/core/text/dns-name.ts';
 import { TLD_RULES, type TldRule } from '../../src/core/settings.ts';
 import { type ZoneNameRefusal } from '../../src/core/errors.ts';
-import { findTldEntries, findZoneNameRefusal } from '../../src/resources/tld-rule.ts';
+import { findTldEntries, findZoneNameRefusal } from '../../src/resources/zone-name-rule.ts';
 
 type Verdict = ZoneNameRefusal['rule'] | 'ok';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ShownLifecycle } from '../../src/rotation/shown.ts';
+import type { ShownLifecycle } from '../../src/rotation/lifecycle-response.ts';
 import { createKey, type CreatedKey } from '../harness/delivery.ts';
 import {
   runTsigil,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ShownLifecycle } from '../../src/rotation/shown.ts';
+import type { ShownLifecycle } from '../../src/rotation/lifecycle-response.ts';
 import { timestampOf } from '../../src/core/text/timestamps.ts';
 import { bind } from '../harness/brands/bind.ts';
 import type { Client } from '../harness/client.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import type { ShownLifecycle } from '../../src/rotation/shown.ts';
+import type { ShownLifecycle } from '../../src/rotation/lifecycle-response.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import { createEstate, limitedTokens, type Estate } from '../harness/limited-tokens.ts';
 import { expectError, KEY_MEMBERS, POOL_ID, problemsOf } from '../harness/samples.ts';

@@ -1,7 +1,7 @@
 import type { ServerConfiguration } from '../../access/access.ts';
 import { findBrand } from '../../brands/brands.ts';
 import { REWRITERS } from '../../brands/rewriters.ts';
-import { policyZonesText, zonesWithoutList } from '../../access/unnamed.ts';
+import { policyZonesText, zonesWithoutList } from '../../access/zones-without-list.ts';
 import { zonesText } from '../../access/warnings.ts';
 import { listName, RIGHTS } from '../../access/rights.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
@@ -11,7 +11,7 @@ import { defineCommand } from '../../cli/flags/command.ts';
 import { toggle } from '../../cli/flags/flag.ts';
 import { observe, planAdoption, type Adoption, type Observed } from './plan.ts';
 import type { KeySource } from '../../keys/commands/key-file.ts';
-import { poolZones } from '../../keys/commands/import-keys.ts';
+import { poolZones } from '../../keys/commands/import-plan.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import type { Terminal } from '../../cli/output/terminal.ts';
 import type { Connection } from '../../cli/service/client.ts';

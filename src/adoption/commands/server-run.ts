@@ -8,7 +8,7 @@ import type { Run as CommandRun } from '../../cli/flags/command.ts';
 import { configFile, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
 import { observe, type Observed } from './plan.ts';
 import { readRunningServer, type KeySource } from '../../keys/commands/key-file.ts';
-import { poolZones } from '../../keys/commands/import-keys.ts';
+import { poolZones } from '../../keys/commands/import-plan.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import { plainLines } from '../../cli/output/plain-text.ts';
 import type { Terminal } from '../../cli/output/terminal.ts';

@@ -1,6 +1,6 @@
 import { OUTCOMES } from '../../core/audit-record.ts';
 import { RECORD_FILTERS } from '../trail.ts';
-import { RECORD_PARAMETERS } from '../list.ts';
+import { RECORD_PARAMETERS } from '../record-parameters.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { text, type Flag, type ValuesOf } from '../../cli/flags/flag.ts';
 import { readPastTime } from '../../cli/flags/time.ts';

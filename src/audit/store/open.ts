@@ -9,8 +9,8 @@ import type { Database } from '../../sql/sql.ts';
 import { readBatches } from './batches.ts';
 import { readBackupState } from './last-backup.ts';
 import { readRecords } from './read.ts';
-import { runTrail, type RunningTrail } from './running.ts';
-import { verifyTrail } from './verify.ts';
+import { runTrail, type RunningTrail } from './trail-job.ts';
+import { verifyTrail } from './verify-trail.ts';
 
 export interface AuditSettings {
   readonly secretReads: SecretReads;

@@ -2,7 +2,7 @@ import { MAX_BATCH, type AuditBatch } from '../chain.ts';
 import { auditEntry, SERVICE, type AuditEntry } from '../../core/audit-record.ts';
 import { insertRecord } from './records.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
-import { checkBatches } from './check-batches.ts';
+import { checkBatches } from './verify-batches.ts';
 import { changeHead, isGenuine, readHead } from './head.ts';
 import type { Sealer } from './seal.ts';
 

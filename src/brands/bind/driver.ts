@@ -6,13 +6,13 @@ import { enumeration, integer } from '../../core/field.ts';
 import { described, object, optional, withDefault } from '../../core/object.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { describeFault } from '../../net/faults.ts';
-import { driverErrors } from '../control.ts';
+import { driverErrors } from '../driver-errors.ts';
 import { defineDriver, DriverError, DuplicateKeyError } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import type { FileServer } from '../file-server.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';
 import { MAX_REASON, outputOf, printedBy } from '../programs.ts';
-import { listsIn, MARKER, render, ZONE_LISTS } from './file.ts';
+import { listsIn, MARKER, render, ZONE_LISTS } from './keys-and-lists.ts';
 import { neededKeys } from './needed-keys.ts';
 import { rndc, type RndcResult } from './rndc.ts';
 

@@ -1,6 +1,6 @@
 import { withConnection, type Connection } from '../../net/connection.ts';
 import { NetError } from '../../net/faults.ts';
-import { driverErrors } from '../control.ts';
+import { driverErrors } from '../driver-errors.ts';
 
 /**
  * A client for the control socket of Knot DNS. A message is a sequence of units. A unit is one

@@ -11,7 +11,7 @@ import { described, object, optional, withDefault } from '../../core/object.ts';
 import { comparisonForm, nameForm } from '../../core/text/dns-name.ts';
 import { withConnection, type Endpoint } from '../../net/connection.ts';
 import { describeFault, NetError } from '../../net/faults.ts';
-import { driverErrors } from '../control.ts';
+import { driverErrors } from '../driver-errors.ts';
 import { defineDriver, DriverError, unmet, type Requirement } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import { loadedKeys, type FileServer } from '../file-server.ts';

@@ -4,7 +4,7 @@ import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import { DriverError, DuplicateKeyError } from '../driver.ts';
 import type { PowerdnsApi } from './api.ts';
 import { readGrants, writeGrants, type Grants } from './grants.ts';
-import { disableKey, randomSecret, writeKey } from './keys.ts';
+import { disableKey, randomSecret, writeKey } from './tsig-keys.ts';
 import { firstOf, shrunk, targetOf, wantedGrants, type ServerContent, type Plan } from './plan.ts';
 import { readAllGrants } from './read.ts';
 

@@ -17,7 +17,7 @@ import { line, LOG_MEMBER } from '../include-file.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './api.ts';
 import { applyPlan } from './apply.ts';
 import { readGrants, type ReadGrants } from './grants.ts';
-import { isStamp, stampIn, stampKey, stampName, writeKey } from './keys.ts';
+import { isStamp, stampIn, stampKey, stampName, writeKey } from './tsig-keys.ts';
 import { differencesOf, referencesIn, type ServerContent, type Plan } from './plan.ts';
 import { readPlan } from './read.ts';
 import { readApiKey } from './requests.ts';

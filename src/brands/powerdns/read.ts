@@ -3,7 +3,7 @@ import { isSameMaterial, type KeyMaterial } from '../../formats/key.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import type { PowerdnsApi } from './api.ts';
 import { readGrants, type Grants } from './grants.ts';
-import { isDisabledKey, isStamp } from './keys.ts';
+import { isDisabledKey, isStamp } from './tsig-keys.ts';
 import { adviceOn, successorsIn, wantedGrants, type Plan } from './plan.ts';
 
 /** A plan, and the names of all keys of the server. */

@@ -5,7 +5,7 @@ import { responseObject } from '../../core/object.ts';
 import { signalWithin } from '../../net/deadline.ts';
 import { describeFault } from '../../net/faults.ts';
 import { createHttpClient, parseJson, type HttpClient, type HttpResponse } from '../../net/http.ts';
-import { driverErrors } from '../control.ts';
+import { driverErrors } from '../driver-errors.ts';
 import { DriverError, DuplicateKeyError } from '../driver.ts';
 
 /** Allows for a long list of zones. A shared signal can shorten it by up to 1 s. */

@@ -12,7 +12,7 @@ import {
   RESUMED,
   type ShownDeliveries,
 } from '../responses.ts';
-import { deliveriesFor, deliveriesOf } from '../status.ts';
+import { deliveriesFor, deliveriesOf } from '../shown-deliveries.ts';
 import type { Caller, Limits } from '../../core/caller.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { integer } from '../../core/field.ts';

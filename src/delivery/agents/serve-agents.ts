@@ -4,7 +4,7 @@ import { LeaseLostError, type Claim } from '../delivery-ports.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { nameServer } from '../../resources/name-server.ts';
 import { createFairQueue } from '../../core/scheduling/fair-queue.ts';
-import type { RunningAgentDelivery, ServedAgents } from '../reconciler/delivery.ts';
+import type { RunningAgentDelivery, ServedAgents } from '../reconciler/running-delivery.ts';
 import { LEASE_MS } from '../reconciler/lease.ts';
 import { preparePass } from '../reconciler/prepare.ts';
 import { recordError, recordPass } from '../reconciler/record.ts';

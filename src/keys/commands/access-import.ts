@@ -23,7 +23,7 @@ import {
   type ImportedGrants,
   type KeyImport,
   type Step,
-} from './import-keys.ts';
+} from './import-plan.ts';
 
 /** What the configuration of a name server means for the keys of an import. */
 export interface AccessPlan extends ImportedGrants {

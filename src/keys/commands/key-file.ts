@@ -15,7 +15,7 @@ import { plainText } from '../../cli/output/plain-text.ts';
 import type { Terminal } from '../../cli/output/terminal.ts';
 import { readText } from '../../cli/service/input.ts';
 import { createIncludeReader, type UnreadFile } from './include-files.ts';
-import type { FoundKey } from './import-keys.ts';
+import type { FoundKey } from './import-plan.ts';
 import { readPowerdns } from './powerdns.ts';
 
 /** The keys of a file or server, and who may do what there, if it says that. */

@@ -5,7 +5,7 @@ import { entryOf } from '../../formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
 import { reach } from '../../cli/service/send-request.ts';
-import { definedKeys, type FoundKey } from './import-keys.ts';
+import { definedKeys, type FoundKey } from './import-plan.ts';
 
 const HINT =
   'Check that the API is enabled (api=yes, webserver=yes) and permits this address (webserver-allow-from).';

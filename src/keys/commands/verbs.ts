@@ -2,7 +2,7 @@ import { recentClients } from '../../uses/commands.ts';
 import { ALGORITHM_NAMES, type AlgorithmName } from '../../dns/algorithms.ts';
 import { DEFAULT_POOL_ID } from '../../resources/pool.ts';
 import { generateSecret, tsigkey } from '../../resources/tsigkey.ts';
-import { LIFECYCLE } from '../../rotation/shown.ts';
+import { LIFECYCLE } from '../../rotation/lifecycle-response.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';

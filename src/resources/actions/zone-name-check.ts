@@ -7,7 +7,7 @@ import type { Reader } from '../../core/ports.ts';
 import type { Settings, TldRule } from '../../core/settings.ts';
 import { eachInSlices, type Slicer } from '../../core/scheduling/slicer.ts';
 import { tld } from '../tld.ts';
-import { findTldEntries, findZoneNameRefusal, type TldEntries } from '../tld-rule.ts';
+import { findTldEntries, findZoneNameRefusal, type TldEntries } from '../zone-name-rule.ts';
 import { zoneNameProblem } from '../zone-fields.ts';
 
 const MAX_NAMES = 1000;

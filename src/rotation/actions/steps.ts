@@ -10,9 +10,9 @@ import {
 import { CONSUMERS, RETIREMENTS } from '../../resources/lineage.ts';
 import { line } from '../../core/shared-fields.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
-import { describedState, describeKey } from '../describe.ts';
+import { describedState, describeKey } from '../edit-description.ts';
 import { rotateKey } from '../rotate.ts';
-import { LIFECYCLE, LIFECYCLE_EXAMPLE, showLifecycle } from '../shown.ts';
+import { LIFECYCLE, LIFECYCLE_EXAMPLE, showLifecycle } from '../lifecycle-response.ts';
 import { abortRotation, confirmRotation, restoreKey, retireKey } from '../steps-by-hand.ts';
 import type { RotationDependencies } from '../dependencies.ts';
 import { actionsWith, type ActionRequest } from '../../resources/operations/action.ts';

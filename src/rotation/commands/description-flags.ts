@@ -1,5 +1,5 @@
 import type { Consumer } from '../../resources/lineage.ts';
-import type { Description } from '../describe.ts';
+import type { Description } from '../edit-description.ts';
 import { InvalidArgumentError, parsed, text, toggle } from '../../cli/flags/flag.ts';
 import { readExpiry } from '../../cli/flags/time.ts';
 

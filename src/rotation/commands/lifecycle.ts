@@ -1,4 +1,4 @@
-import { LIFECYCLE, type ShownLifecycle } from '../shown.ts';
+import { LIFECYCLE, type ShownLifecycle } from '../lifecycle-response.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
 import { defineCommand, type CommonFlags, type Run } from '../../cli/flags/command.ts';
 import { texts, toggle } from '../../cli/flags/flag.ts';

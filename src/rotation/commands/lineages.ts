@@ -1,6 +1,6 @@
 import { normaliseUuid } from '../../core/field.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
-import { LIFECYCLE, type ShownLifecycle } from '../shown.ts';
+import { LIFECYCLE, type ShownLifecycle } from '../lifecycle-response.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';
 import { CommandError, EXIT, withHint } from '../../cli/output/command-error.ts';

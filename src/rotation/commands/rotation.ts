@@ -3,7 +3,7 @@ import { ALGORITHM_NAMES, weaknessOf } from '../../dns/algorithms.ts';
 import { KEY_USES } from '../../uses/key-uses.ts';
 import { RETIREMENTS } from '../../resources/lineage.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
-import { LIFECYCLE } from '../shown.ts';
+import { LIFECYCLE } from '../lifecycle-response.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';
 import { shellCommand } from '../../core/text/shell-word.ts';

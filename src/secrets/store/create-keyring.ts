@@ -11,7 +11,7 @@ import type {
 import type { MasterKey } from '../../core/master-key.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { messageOf } from '../../net/faults.ts';
-import { open, seal } from './seal.ts';
+import { open, seal } from './aes-gcm.ts';
 
 /** The maximum number of cached secrets per column. 4000 secrets use about 2 MB. */
 const CACHED_SECRETS = 4000;

@@ -15,7 +15,7 @@ import {
 } from './open-keyring.ts';
 import { assertExists, parseDatabase } from '../../sql/databases.ts';
 import { assertSchema, migrate, NEWEST_SCHEMA } from '../../sql/migrate.ts';
-import { localEntry, recordLocally } from '../../audit/store/local.ts';
+import { localEntry, recordLocally } from '../../audit/store/record-command.ts';
 import { checkCredentials, signCredentials } from './check-credentials.ts';
 import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
 import { findReset, resetSecrets, type Reset } from './reset.ts';

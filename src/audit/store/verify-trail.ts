@@ -6,7 +6,7 @@ import { earlier } from '../../core/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
 import type { Sql } from '../../sql/sql.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
-import { checkBatches } from './check-batches.ts';
+import { checkBatches } from './verify-batches.ts';
 import {
   eventsOf,
   isGenuine,

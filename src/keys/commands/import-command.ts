@@ -30,7 +30,7 @@ import {
   withScope,
   zonesOf,
   type Step,
-} from './import-keys.ts';
+} from './import-plan.ts';
 import { readPowerdns } from './powerdns.ts';
 import { catchInterrupt, type Terminal } from '../../cli/output/terminal.ts';
 

@@ -9,7 +9,7 @@ import type { RotationDependencies } from './dependencies.ts';
 import { settle, withoutMembers } from './advance.ts';
 import { expiryOf, firstWarning } from '../resources/expiry.ts';
 import { ownRow } from './rotate.ts';
-import { showLifecycle, type ShownLifecycle } from './shown.ts';
+import { showLifecycle, type ShownLifecycle } from './lifecycle-response.ts';
 
 /** What a caller says about a key. Members that are undefined stay as they are. */
 export interface Description {
