@@ -51,8 +51,7 @@ export function transferring(...servers: readonly DeliveryServer[]): { end(): Pr
         const probed = () =>
           probeKey(key, 'transfer', { server: address, zone }, Date.now, PATIENT);
         const first = await probed();
-        // NSD resets some connections while it replaces its processes, and clients try again.
-        const isReset = brand.driver === 'nsd' && first.verdict === 'no response';
+        const isReset = brand.dropsRequests === true && first.verdict === 'no response';
         const { verdict, reason } = isReset ? await probed() : first;
         count += 1;
         if ((verdict === 'good') !== isPermitted)

@@ -19,6 +19,8 @@ export interface Brand extends ServerRecipe {
   edit(server: DrivenServer, removed: string, changed: string): Promise<void>;
   /** The name of a key in the server's configuration that the driver does not manage. */
   readonly foreign: string;
+  /** Set if a server drops some requests while it reads its configuration, so that clients try again. */
+  readonly dropsRequests?: true;
   /** The file that the driver writes. Absent for PowerDNS. */
   readonly include?: IncludedFile;
 }
