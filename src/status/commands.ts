@@ -1,4 +1,4 @@
-import { STATUS_RESPONSE, type Status } from './actions.ts';
+import { STATUS_RESPONSE, type Status } from './response.ts';
 import { MAX_LIMIT } from '../core/settings.ts';
 import { millisecondsOf } from '../core/text/timestamps.ts';
 import { defineCommand } from '../cli/flags/command.ts';
