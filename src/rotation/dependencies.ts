@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/text/timestamps.ts';
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { Dependencies } from '../resources/operations/change.ts';
 
@@ -13,4 +14,4 @@ export interface Rotations {
   readonly pollMs: number;
 }
 
-export const DEFAULT_ROTATIONS: Rotations = { windowMs: 86_400_000, pollMs: 60_000 };
+export const DEFAULT_ROTATIONS: Rotations = { windowMs: DAY_MS, pollMs: 60_000 };

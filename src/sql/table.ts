@@ -14,6 +14,7 @@ import { loadDataKeys } from './data-keys.ts';
 import { isLookup } from './indexes.ts';
 import { inListOrder } from './order.ts';
 import { readSecret, secretColumns, writeSecret } from './secret-columns.ts';
+import { places } from './fragments.ts';
 import type { Dialect, Sql, SqlCondition, SqlRow, SqlValue } from './sql.ts';
 
 export interface Statement {
@@ -223,7 +224,7 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
  */
 export const MAX_VALUES = 256;
 export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
-const PLACES = new Map(SIZES.map((size) => [size, Array(size).fill('?').join(', ')]));
+const PLACES = new Map(SIZES.map((size) => [size, places(size)]));
 
 /** Repeats the last value to fill the size of the statement. */
 export function among(statement: string, column: string, values: readonly string[]): Statement {

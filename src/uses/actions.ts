@@ -1,4 +1,5 @@
 import { KEY_USES, USES_EXAMPLE, usesOf } from './key-uses.ts';
+import type { KeyPlace, UseReader } from './ports.ts';
 import { described } from '../core/object.ts';
 import { existing } from '../resources/operations/visibility.ts';
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
@@ -6,13 +7,8 @@ import { actionsWith, type ActionDependencies } from '../resources/operations/ac
 import type { ServerStatuses } from '../resources/operations/live-status.ts';
 
 export interface UsesDependencies extends ActionDependencies {
-  readonly delivery: ServerStatuses & {
-    ofKeys(keys: readonly Tsigkey[]): Promise<Parameters<typeof usesOf>[1][]>;
-    uses(
-      keyIds: readonly string[],
-      serverIds: readonly string[],
-    ): Promise<Parameters<typeof usesOf>[2]>;
-  };
+  readonly delivery: ServerStatuses &
+    Pick<UseReader, 'uses'> & { ofKeys(keys: readonly Tsigkey[]): Promise<KeyPlace[][]> };
 }
 
 const defineAction = actionsWith<UsesDependencies>();

@@ -27,7 +27,7 @@ interface PlacedKey {
 
 /** A key that one log may have missed is never taken as unused. */
 export async function clientFacts(
-  reader: UseReader | undefined,
+  reader: Pick<UseReader, 'uses'>,
   key: PlacedKey,
   successor: PlacedKey,
   {
@@ -38,7 +38,7 @@ export async function clientFacts(
 ): Promise<ClientFacts> {
   const ids = [...new Set([...key.places, ...successor.places].map(({ server }) => server.id))];
   const { uses = [], full = new Set<string>() } =
-    ids.length === 0 ? {} : ((await reader?.uses([key.id, successor.id], ids)) ?? {});
+    ids.length === 0 ? {} : await reader.uses([key.id, successor.id], ids);
   const seen = (id: string, since: string) =>
     addresses(uses.filter((use) => use.keyId === id && isUse(use) && use.last_at >= since));
   const shown = ({ id, places }: PlacedKey) => usesOf(id, places, { uses, full }, now).servers;
@@ -74,7 +74,7 @@ function isComplete(servers: readonly { readonly since: string | null }[]): bool
 }
 
 /** Returns the clients of some uses, each once. A log without addresses shows only that there is one. */
-function addresses(uses: readonly StoredUse[]): string[] {
+export function addresses(uses: readonly Pick<StoredUse, 'address'>[]): string[] {
   return [...new Set(uses.map(({ address }) => (address === '' ? NO_ADDRESS : address)))];
 }
 

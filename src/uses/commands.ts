@@ -1,3 +1,4 @@
+import { addresses } from './clients.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { actionCommand } from '../cli/commands/action-command.ts';
@@ -47,5 +48,5 @@ export async function recentClients(
     {};
   const uses = servers.flatMap((server) => server.uses.filter(isUse));
   const recent = uses.filter(({ last_at: last }) => millisecondsOf(last) >= now - DAY_MS);
-  return [...new Set(recent.map(({ address }) => (address === '' ? '(no address)' : address)))];
+  return addresses(recent);
 }

@@ -4,7 +4,7 @@ import { EXAMPLE_ID } from '../core/error-entry.ts';
 import { anyText, enumeration, integer, nullable, timestamp, type ValueOf } from '../core/field.ts';
 import { described, list, responseObject } from '../core/object.ts';
 import type { NameServer } from '../resources/name-server.ts';
-import { earlier } from '../core/text/timestamps.ts';
+import { DAY_MS, earlier } from '../core/text/timestamps.ts';
 import type { KeyPlace, KeyUses } from './ports.ts';
 
 export const KEY_USES = responseObject({
@@ -53,9 +53,6 @@ export const KEY_USES = responseObject({
 export type ShownUses = ValueOf<typeof KEY_USES>;
 
 type ServerUses = ShownUses['servers'][number];
-
-/** A log that has shown nothing of a kind for this long no longer shows every use. */
-const DAY_MS = 86_400_000;
 
 /** Returns what the logs of the name servers of a key show. `now` is a timestamp. */
 export function usesOf(
@@ -165,6 +162,7 @@ function completeSince(
   const times: string[] = [];
   for (const operation of needed) {
     const shown = evidence.shown.find((each) => each.operation === operation);
+    // A log that has shown nothing of a kind for a day no longer shows every use.
     if (shown === undefined || shown.last < earlier(now, DAY_MS))
       return {
         reason: `Its log shows no ${operation}, not even those of Tsigil. ${brand.log.setup}`,
