@@ -9,6 +9,22 @@ const RESTRICTED_PROPERTIES = [
   },
 ];
 
+/** The calls that only few files make, because every other goes through them. */
+const CHANGES = [
+  {
+    selector:
+      'CallExpression[callee.property.name="write"]:matches([callee.object.name="store"], [callee.object.property.name="store"])',
+    message: 'Resources change only through resources/operations/change.ts.',
+  },
+  {
+    selector:
+      'CallExpression[callee.object.name="writer"][callee.property.name=/^(insert|replace|remove|putAll|removeAll)$/]',
+    message: 'Rows of resources change only through resources/operations/change.ts.',
+  },
+];
+
+const REQUESTS = ['request', 'get', 'Agent'];
+
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', 'var/', 'coverage/'] },
   ...tseslint.configs.strictTypeChecked,
@@ -42,6 +58,48 @@ export default tseslint.config(
       'no-restricted-properties': ['error', ...RESTRICTED_PROPERTIES],
     },
   },
+  {
+    files: ['src/**'],
+    rules: {
+      'no-restricted-syntax': ['error', ...CHANGES],
+      'no-restricted-properties': [
+        'error',
+        ...RESTRICTED_PROPERTIES,
+        {
+          object: 'process',
+          property: 'env',
+          message: 'Only commands.ts and command-config.ts read the environment.',
+        },
+      ],
+      'no-restricted-globals': [
+        'error',
+        {
+          name: 'fetch',
+          message: 'Requests leave through net, or console/requests.ts in browsers.',
+        },
+      ],
+      'no-restricted-imports': [
+        'error',
+        ...['node:http', 'node:https'].map((name) => ({
+          name,
+          importNames: REQUESTS,
+          message: 'Requests leave through net/http.ts.',
+        })),
+        { name: 'node:dgram', message: 'Datagrams leave through net/dns.ts.' },
+      ],
+    },
+  },
+  // A copy fills another database.
+  {
+    files: ['src/resources/operations/change.ts', 'src/backup/copy.ts'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+  {
+    files: ['src/commands.ts', 'src/command-config.ts'],
+    rules: { 'no-restricted-properties': ['error', ...RESTRICTED_PROPERTIES] },
+  },
+  { files: ['src/net/**'], rules: { 'no-restricted-imports': 'off' } },
+  { files: ['src/console/requests.ts'], rules: { 'no-restricted-globals': 'off' } },
   {
     // Tests read untyped members of responses. Each expectation checks the value of a member.
     files: ['test/**'],

@@ -1,8 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
-import { dirname, join, normalize } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { BRAND_NAMES } from '../src/brands/brands.ts';
+import {
+  folderOf,
+  importCycles,
+  isBuiltIn,
+  SOURCE_FILES,
+  straysOf,
+  type SourceFile,
+} from './harness/source-files.ts';
 
 /** The folders of src, from low to high. A folder imports only itself and those before it. */
 const LAYERS =
@@ -26,98 +32,18 @@ const ROLES: readonly (readonly [role: string, file: RegExp, engines: readonly s
   ],
 ];
 
-/** What only a few files do. */
-const SPECIAL = [
-  {
-    what: 'resources change',
-    text: /\bstore\b[^;]*\.write\(/,
-    files: ['resources/operations/change.ts'],
-  },
-  {
-    what: 'rows of resources change',
-    text: /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/,
-    files: ['backup/copy.ts', 'resources/operations/change.ts'], // a copy fills another database
-  },
-  {
-    what: 'HTTP requests and datagrams outside net leave',
-    text: /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|getBuiltinModule\('node:https?'|from 'node:dgram'|\bfetch\(/,
-    files: ['console/requests.ts'], // it runs in browsers
-    except: 'net',
-  },
-  {
-    what: 'the environment is read',
-    text: /process\.env\b/,
-    files: ['command-config.ts', 'commands.ts'],
-  },
-];
-
 /** The packages and built-in modules of the files without a role: only functions without effects. */
 const PURE = ['node:url', 'node:crypto', 'node:net', 'node:util'];
 const IMPURE =
   /Date\.now|new Date\(\)|Math\.random|performance\.|process\.|import \{[^}]*random[^}]*\} from 'node:crypto'/;
 
-const IMPORT =
-  /^(?:import|export)\b( type\b)?[^;]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm;
-
-const ROOT = join(import.meta.dirname, '..');
-const SRC = join(ROOT, 'src');
-
-const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((path) => /\.tsx?$/.test(path))
-  .map((path) => {
-    const text = readFileSync(join(SRC, path), 'utf8');
-    const named = [...text.matchAll(IMPORT)].map(([, type, from, bare, dynamic]) => ({
-      isType: type !== undefined,
-      name: from ?? bare ?? dynamic ?? '',
-    }));
-    const own = named.filter(({ name }) => name.startsWith('.'));
-    const pathOf = ({ name }: (typeof named)[number]) => normalize(join(dirname(path), name));
-    return {
-      path,
-      text,
-      folder: folderOf(path),
-      imports: own.map(pathOf),
-      /** Without imports of types alone. */
-      values: own.filter(({ isType }) => !isType).map(pathOf),
-      packages: named.flatMap(({ name }) => (name.startsWith('.') ? [] : packageOf(name))),
-    };
-  });
-
-type SourceFile = (typeof FILES)[number];
-
-/** Returns the first folder below src, or an empty text for a file in src itself. */
-function folderOf(path: string): string {
-  return path.includes('/') ? (path.split('/')[0] ?? '') : '';
-}
-
-function packageOf(specifier: string): string {
-  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
-}
-
-function isBuiltIn(name: string): boolean {
-  return name.startsWith('node:') || builtinModules.includes(name);
-}
-
 function roleOf(path: string): (typeof ROLES)[number] | undefined {
   return ROLES.find(([, file]) => file.test(path));
 }
 
-/** Returns the imports that are not allowed, as `importer -> imported`. */
-function straysOf(
-  files: readonly SourceFile[],
-  isAllowed: (target: string, importer: SourceFile) => boolean,
-): string[] {
-  return files.flatMap((file) =>
-    file.imports
-      .filter((target) => !isAllowed(target, file))
-      .map((target) => `${file.path} -> ${target}`),
-  );
-}
-
-const pathsOf = (files: readonly SourceFile[]) => files.map(({ path }) => path).sort();
 const isShipped = ({ folder, path }: SourceFile) =>
   folder !== 'console' || path.startsWith('console/http/');
-const SERVICE = FILES.filter(isShipped);
+const SERVICE = SOURCE_FILES.filter(isShipped);
 const FEATURES = SERVICE.filter(({ folder }) => folder !== '' && !ENGINES.includes(folder));
 const PLAIN = SERVICE.filter(
   ({ path, folder }) =>
@@ -127,11 +53,13 @@ const PLAIN = SERVICE.filter(
 
 describe('imports', () => {
   test('each folder imports only itself and lower ones, and no file directly in src', () => {
-    expect([...new Set(FILES.map(({ folder }) => folder))].sort()).toEqual(['', ...LAYERS].sort());
+    expect([...new Set(SOURCE_FILES.map(({ folder }) => folder))].sort()).toEqual(
+      ['', ...LAYERS].sort(),
+    );
     const levelOf = (folder: string) => (folder === '' ? Infinity : LAYERS.indexOf(folder));
     const isDown = (target: string, { folder }: SourceFile) =>
       levelOf(folderOf(target)) <= levelOf(folder);
-    expect(straysOf(FILES, isDown)).toEqual([]);
+    expect(straysOf(SOURCE_FILES, isDown)).toEqual([]);
   });
 
   test('the name of a file in a feature says which engines it imports', () => {
@@ -147,17 +75,17 @@ describe('imports', () => {
 
   test('files without a role have no effects: time, ids and randomness are arguments', () => {
     const isPure = (name: string) => PURE.includes(name);
-    expect(PLAIN.filter(({ packages }) => !packages.every(isPure)).map(({ path }) => path)).toEqual(
-      [],
+    const impure = PLAIN.filter(
+      ({ packages, text }) => !packages.every(isPure) || IMPURE.test(text),
     );
-    expect(pathsOf(PLAIN.filter(({ text }) => IMPURE.test(text)))).toEqual([]);
+    expect(impure.map(({ path }) => path)).toEqual([]);
     const isPlain = (target: string) => !['store', 'commands'].includes(roleOf(target)?.[0] ?? '');
     expect(straysOf(PLAIN, isPlain)).toEqual([]);
   });
 
   test('a brand imports no other brand', () => {
     const brandOf = (path: string) => /^brands\/([a-z]+)\//.exec(path)?.[1];
-    const own = FILES.filter(({ path }) => brandOf(path) !== undefined);
+    const own = SOURCE_FILES.filter(({ path }) => brandOf(path) !== undefined);
     expect(new Set(own.map(({ path }) => brandOf(path)))).toEqual(new Set(BRAND_NAMES));
     const isOwn = (target: string, { path }: SourceFile) =>
       [brandOf(path), undefined].includes(brandOf(target));
@@ -165,7 +93,7 @@ describe('imports', () => {
   });
 
   test('the browser gets only the console, types, and what reads files', () => {
-    const own = FILES.filter((file) => file.folder === 'console' && !isShipped(file));
+    const own = SOURCE_FILES.filter((file) => file.folder === 'console' && !isShipped(file));
     expect(own.length).toBeGreaterThan(20);
     const readable =
       /^(?:console|tlds|access|formats|brands|dns)\/|^core\/text\/(?:dns-name|name-patterns)|^core\/scheduling\/concurrency/;
@@ -179,47 +107,27 @@ describe('imports', () => {
     );
   });
 
-  test.each(SPECIAL)('$what only in $files', ({ text: wanted, files, except }) => {
-    const own = FILES.filter(({ folder, text }) => folder !== except && wanted.test(text));
-    expect(own.map(({ path }) => path).sort()).toEqual(files);
-  });
-
   test('each package is imported in one folder, but yaml also in config, and all are declared', () => {
-    const folders = new Map<string, Set<string>>();
-    for (const { folder, packages } of SERVICE)
-      for (const name of packages.filter((each) => !isBuiltIn(each))) {
-        const places = folders.get(name) ?? new Set();
-        folders.set(
-          name,
-          folder === '' || (folder === 'config' && name === 'yaml') ? places : places.add(folder),
-        );
-      }
-    const spread = [...folders].filter(([, places]) => places.size > 1);
-    expect(spread.map(([name, places]) => `${name}: ${[...places].join(', ')}`)).toEqual([]);
-    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       dependencies: object;
     };
-    expect([...folders.keys()].sort()).toEqual(Object.keys(dependencies).sort());
+    const imported = SERVICE.flatMap(({ packages }) => packages.filter((name) => !isBuiltIn(name)));
+    expect([...new Set(imported)].sort()).toEqual(Object.keys(dependencies).sort());
+    const placesOf = (name: string) =>
+      SERVICE.filter(({ folder, packages }) => folder !== '' && packages.includes(name))
+        .map(({ folder }) => folder)
+        .filter((folder) => name !== 'yaml' || folder !== 'config');
+    const isSpread = (name: string) => new Set(placesOf(name)).size > 1;
+    expect(Object.keys(dependencies).filter(isSpread)).toEqual([]);
   });
 
   test('no imports form a cycle', () => {
-    const importsOf = new Map(FILES.map(({ path, imports }) => [path, imports]));
-    const done = new Set<string>();
-    const cycles: string[] = [];
-    const visit = (path: string, trail: string[]) => {
-      if (trail.includes(path))
-        cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
-      if (done.has(path) || trail.includes(path)) return;
-      for (const target of importsOf.get(path) ?? []) visit(target, [...trail, path]);
-      done.add(path);
-    };
-    for (const { path } of FILES) visit(path, []);
-    expect(cycles).toEqual([]);
+    expect(importCycles()).toEqual([]);
   });
 });
 
 test('file names are in kebab-case, and none is index, utils, helpers, common, shared or types', () => {
-  const names = FILES.map(({ path }) => path.split('/').at(-1) ?? '');
+  const names = SOURCE_FILES.map(({ path }) => path.split('/').at(-1) ?? '');
   const isPlainName = (name: string) =>
     /^[a-z0-9]+(?:-[a-z0-9]+)*\.tsx?$/.test(name) &&
     !/^(?:index|utils?|helpers?|common|shared|types)\./.test(name);
