@@ -45,6 +45,7 @@ import { runEncryption } from './secrets/store/encryption.ts';
 import { KEYSTONE_METRICS } from './keystone/metrics.ts';
 import { runSessionCleanUp } from './tokens/job/sessions.ts';
 import { TOKEN_METRICS } from './tokens/metrics.ts';
+import { createUseReader } from './uses/store.ts';
 import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
 
 /** The dependencies of a service. Tests may replace the optional dependencies. */
@@ -161,7 +162,7 @@ export function createDelivery(
 }
 
 export function lastingDependencies(
-  { log, clock, store, revokedTokens, dependencies }: Base,
+  { log, clock, database, store, revokedTokens, dependencies }: Base,
   encryption: Encryption,
   { trail, recording }: Audit,
   { status, agents }: RunningDelivery,
@@ -178,6 +179,7 @@ export function lastingDependencies(
     recording,
     rotations: { ...DEFAULT_ROTATIONS, ...dependencies.rotations },
     delivery: status,
+    uses: createUseReader(database.reads),
     agents,
     onTokenRevoked: (id) => revokedTokens.add(id),
     warn: ({ type, id, requestId, message }) =>

@@ -7,7 +7,6 @@ import type { ServerStatus, ServerStatuses } from '../resources/operations/live-
 import type { Removal } from '../core/ports.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from '../brands/desired-state.ts';
-import type { UseReader } from '../uses/ports.ts';
 import type { LogRecord } from '../uses/protocol.ts';
 import type { RemovingKeys, ShownRequirement } from './responses.ts';
 
@@ -310,7 +309,7 @@ export interface KeyOnServer {
 export type DeliveredKey = Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>;
 
 /** The status of delivery, for callers. */
-export interface DeliveryStatus extends ServerStatuses, UseReader {
+export interface DeliveryStatus extends ServerStatuses {
   /** Returns the name servers that should have each key or still have it. */
   ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */

@@ -232,7 +232,7 @@ async function lookAtRetired(
   row: Lifecycle,
   observer: RotationObserver,
 ): Promise<boolean> {
-  const { store, clock, delivery } = dependencies;
+  const { store, clock, uses } = dependencies;
   const key = await store.get(retiredKey, row.id);
   if (key === undefined || key.purge_at <= clock()) {
     await changeRow(dependencies, SERVICE, row, async (changes) => {
@@ -241,7 +241,7 @@ async function lookAtRetired(
     });
     return false;
   }
-  const found = await delivery.usesOfRetired([row.id]);
+  const found = await uses.usesOfRetired([row.id]);
   const use = useAfterRetirement(key, found);
   const isFirst = use !== undefined && row.tripped_at === null;
   const went = await changeRow(dependencies, SERVICE, row, async (changes) => {

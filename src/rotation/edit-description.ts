@@ -55,7 +55,7 @@ export async function describeKey(
     const row = await ownRow(changes, dependencies, key, known, now);
     const shown = async () => {
       const { settings } = dependencies;
-      // Without the delivery, which reads outside of the transaction, no use is shown.
+      // Without the reader of uses, which reads outside of the transaction, no use is shown.
       const own = { store: changes, settings };
       return describedState(await showLifecycle(own, context.caller, id));
     };

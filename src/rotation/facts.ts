@@ -21,14 +21,19 @@ export interface Rotation {
  * never taken as unused.
  */
 export async function factsOf(
-  { delivery, clock, rotations }: Pick<RotationDependencies, 'delivery' | 'clock' | 'rotations'>,
+  {
+    delivery,
+    uses,
+    clock,
+    rotations,
+  }: Pick<RotationDependencies, 'delivery' | 'uses' | 'clock' | 'rotations'>,
   { row, lineage, key, successor }: Rotation,
 ): Promise<RotationFacts> {
   const now = clock();
   const { windowMs } = rotations;
   const [former = [], next = []] = await delivery.ofKeys([key, successor]);
   const clients = await clientFacts(
-    delivery,
+    uses,
     { id: key.id, places: former },
     { id: successor.id, places: next },
     { now, windowMs, overlapMs: (row.overlap_seconds ?? 0) * 1000 },

@@ -26,7 +26,7 @@ import {
 import { marksOf, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { NO_ROTATION } from './lineage-rows.ts';
 import { useAfterRetirement } from '../uses/clients.ts';
-import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
+import type { UseReader } from '../uses/ports.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { withoutMembers } from './advance.ts';
 import { expiryOf } from '../resources/expiry.ts';
@@ -103,11 +103,11 @@ export type ShownLifecycle = ValueOf<typeof LIFECYCLE>;
 export async function showLifecycle(
   {
     store,
-    delivery,
+    uses: reader,
     settings,
   }: Pick<RotationDependencies, 'settings'> & {
     readonly store: Pick<Reader, 'get' | 'find'>;
-    readonly delivery?: Pick<DeliveryStatus, 'usesOfRetired'>;
+    readonly uses?: Pick<UseReader, 'usesOfRetired'>;
   },
   caller: Caller,
   id: string,
@@ -125,7 +125,7 @@ export async function showLifecycle(
   const ids = rows.map((each) => each.id);
   const living = await store.find(tsigkey, 'id', ids);
   const retired = await store.find(retiredKey, 'id', ids);
-  const uses = retired.length === 0 ? [] : await delivery?.usesOfRetired(ids);
+  const uses = retired.length === 0 ? [] : await reader?.usesOfRetired(ids);
   const keys: ShownLifecycle['keys'][number][] = [];
   for (const each of rows.toSorted((one, other) => one.position - other.position)) {
     const gone = retired.find((other) => other.id === each.id);

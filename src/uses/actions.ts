@@ -7,8 +7,10 @@ import { actionsWith, type ActionDependencies } from '../resources/operations/ac
 import type { ServerStatuses } from '../resources/operations/live-status.ts';
 
 export interface UsesDependencies extends ActionDependencies {
-  readonly delivery: ServerStatuses &
-    Pick<UseReader, 'uses'> & { ofKeys(keys: readonly Tsigkey[]): Promise<KeyPlace[][]> };
+  readonly delivery: ServerStatuses & {
+    ofKeys(keys: readonly Tsigkey[]): Promise<KeyPlace[][]>;
+  };
+  readonly uses: Pick<UseReader, 'uses'>;
 }
 
 const defineAction = actionsWith<UsesDependencies>();
@@ -28,10 +30,10 @@ export const keyUsesAction = defineAction({
     description: 'The uses.',
     examples: { one: { summary: 'One name server.', value: USES_EXAMPLE } },
   },
-  async run({ dependencies: { store, delivery, clock }, context, id }) {
+  async run({ dependencies: { store, delivery, uses: reader, clock }, context, id }) {
     const key = await existing(store, tsigkey, context.caller, await store.get(tsigkey, id));
     const [servers = []] = await delivery.ofKeys([key]);
-    const uses = await delivery.uses(
+    const uses = await reader.uses(
       [key.id],
       servers.map(({ server }) => server.id),
     );

@@ -85,7 +85,7 @@ const NO_ADDRESS = '(no address)';
 
 /** Since when the logs of all its servers show no use of each key. `places` is from `ofKeys`. */
 export async function keysUnused(
-  { delivery, clock }: { readonly delivery: Pick<UseReader, 'uses'>; readonly clock: Clock },
+  { uses: reader, clock }: { readonly uses: Pick<UseReader, 'uses'>; readonly clock: Clock },
   keys: readonly { readonly id: string }[],
   places: readonly (readonly KeyPlace[])[],
 ): Promise<ReturnType<typeof unusedSince>[]> {
@@ -93,7 +93,7 @@ export async function keysUnused(
   const servers = [...new Set(read.map(({ server }) => server.id))];
   const ids = keys.map(({ id }) => id);
   const nothing = { uses: [], full: new Set<string>() };
-  const found = servers.length === 0 ? nothing : await delivery.uses(ids, servers);
+  const found = servers.length === 0 ? nothing : await reader.uses(ids, servers);
   const byKey = new Map<string, StoredUse[]>(ids.map((id) => [id, []]));
   for (const use of found.uses) byKey.get(use.keyId)?.push(use);
   const now = clock();

@@ -99,8 +99,6 @@ export function serverDependenciesOn(
     delivery: {
       statuses: absent,
       ofKeys: absent,
-      uses: absent,
-      usesOfRetired: absent,
       removing: absent,
       request: absent,
       resume: absent,
@@ -110,6 +108,7 @@ export function serverDependenciesOn(
       milliseconds: () => 0,
       changed: absent,
     },
+    uses: { uses: absent, usesOfRetired: absent },
     recording: {
       fingerprint: hideSecret,
       recorded: () => undefined,

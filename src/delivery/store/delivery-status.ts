@@ -10,7 +10,6 @@ import { insertRecord } from '../../audit/store/records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { reduceOutboxes } from './claims.ts';
 import { createDeliveryStore } from './delivery-store.ts';
-import { createUseReader } from '../../uses/store.ts';
 import { deliveryOf, putDeliveries } from './pass-records.ts';
 import { addRows } from './outbox.ts';
 import { createPlacesReader, rowsOf } from './key-places.ts';
@@ -46,7 +45,6 @@ export function createDeliveryStatus(
   return {
     statuses,
     ofKeys,
-    ...createUseReader(reads),
     removing: () => readRemoving(reads),
     request: (id, confirm) => announcing((sql) => requestPass(sql, id, confirm)),
     resume: (id, entry) => announcing((sql) => resume(sql, nowMs, id, entry)),
