@@ -159,7 +159,9 @@ export async function runAgent(file: string, isCheck: boolean): Promise<void> {
     const stopping = new AbortController();
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort());
     const { createLog } = await import('./log.ts');
-    return startAgent(settings, { log: createLog('info'), signal: stopping.signal });
+    const { createLogReaderOf: logReaderOf } = await import('./uses/log-reader.ts');
+    const { signal } = stopping;
+    return startAgent(settings, { log: createLog('info'), logReaderOf, signal });
   }
   const requirements = await checkAgent(settings);
   for (const { requirement, ok, problem, hint } of requirements)

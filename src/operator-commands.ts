@@ -299,9 +299,12 @@ export async function copyDatabase(
   assertTwoDatabases(copy.from, copy.to);
   const { copyDatabase: run } = await import('./backup/copy-database.ts');
   const { createClock } = await import('./clock.ts');
+  const { LOG_STORE: logs } = await import('./uses/store.ts');
   const warn = (text: string) => void process.stderr.write(`${text}\n`);
   const clock = createClock();
-  process.stdout.write(await forOperator(() => run(configFrom(configPath), copy, clock, warn)));
+  process.stdout.write(
+    await forOperator(() => run(configFrom(configPath), { ...copy, logs }, clock, warn)),
+  );
 }
 
 function assertTwoDatabases(from: string, to: string): void {

@@ -45,7 +45,8 @@ import { runEncryption } from './secrets/store/encryption.ts';
 import { KEYSTONE_METRICS } from './keystone/metrics.ts';
 import { runSessionCleanUp } from './tokens/job/sessions.ts';
 import { TOKEN_METRICS } from './tokens/metrics.ts';
-import { createUseReader } from './uses/store.ts';
+import { createLogReaderOf } from './uses/log-reader.ts';
+import { createUseReader, LOG_STORE } from './uses/store.ts';
 import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
 
 /** The dependencies of a service. Tests may replace the optional dependencies. */
@@ -156,7 +157,8 @@ export function createDelivery(
       countPass(result, seconds);
       for (const entry of result.events) recording.recorded(entry);
     },
-    ...openDelivery(database, store, clock),
+    ...openDelivery(database, store, clock, LOG_STORE),
+    logReaderOf: createLogReaderOf,
     nameServers: config.nameServers ?? [],
   });
 }

@@ -12,7 +12,7 @@ import {
 
 /** The folders of src, from low to high. A folder imports only itself and those before it. */
 const LAYERS =
-  'dns core net formats access brands resources sql http cli tokens keystone audit uses delivery rotation keys adoption tlds secrets status database backup config console'.split(
+  'dns core net formats access brands resources sql http cli tokens keystone audit delivery uses rotation keys adoption tlds secrets status database backup config console'.split(
     ' ',
   );
 

@@ -6,6 +6,7 @@ import { assertOnlyResourcesOf, copyResources } from './copy.ts';
 import { readMark, REMOVE_MARK, WRITE_MARK } from '../sql/marks.ts';
 import { shownDatabase } from '../sql/databases.ts';
 import { copyDelivery } from '../delivery/store/copy-delivery.ts';
+import type { LogStore } from '../delivery/store/log-store.ts';
 import { openDatabase, type OpenedDatabase } from '../database/open-database.ts';
 import {
   openKeyring,
@@ -21,6 +22,7 @@ export interface CopyOptions {
   readonly fromMasterKeyFile: string | undefined;
   /** Whether to copy a source that was copied already. */
   readonly again: boolean;
+  readonly logs?: LogStore;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface CopyOptions {
  */
 export async function copyDatabase(
   config: DatabaseAccess,
-  { from, to, fromMasterKeyFile, again }: CopyOptions,
+  { from, to, fromMasterKeyFile, again, logs }: CopyOptions,
   clock: Clock,
   warn: (text: string) => void,
 ): Promise<string> {
@@ -61,7 +63,7 @@ export async function copyDatabase(
       const mark = (other: string) => [shownDatabase(other), clock()] as const;
       await target.database.write((sql) => sql.run(WRITE_MARK, ['target', ...mark(from)]));
       const counts = await copyResources(source.reader, target.store);
-      counts.set('deliveries', await copyDelivery(source.reads, target.database));
+      counts.set('deliveries', await copyDelivery(source.reads, target.database, logs));
       await target.record({
         action: 'database:copy',
         detail: {

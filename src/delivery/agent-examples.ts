@@ -1,6 +1,6 @@
 import { EXAMPLE_ID } from '../core/error-entry.ts';
-import { NO_LOG } from '../uses/protocol.ts';
 import { AGENT_FORMAT, type Answer, type Job } from './agent-protocol.ts';
+import { NO_LOG } from './log-protocol.ts';
 
 export const JOB_EXAMPLE: Job = {
   format: AGENT_FORMAT,

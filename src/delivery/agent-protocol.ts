@@ -14,7 +14,7 @@ import { described, object, optional, responseObject, withDefault } from '../cor
 import { RIGHTS } from '../access/rights.ts';
 import { KEY_REFERENCE } from '../resources/name-server-status.ts';
 import { hostName, word } from '../core/shared-fields.ts';
-import { LOG_ANSWER, LOG_JOB } from '../uses/protocol.ts';
+import { LOG_ANSWER, LOG_JOB } from './log-protocol.ts';
 
 /**
  * The version of the format of jobs and answers. An agent refuses any other format. Within a format,

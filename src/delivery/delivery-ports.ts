@@ -7,7 +7,7 @@ import type { ServerStatus, ServerStatuses } from '../resources/operations/live-
 import type { Removal } from '../core/ports.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from '../brands/desired-state.ts';
-import type { LogRecord } from '../uses/protocol.ts';
+import type { LogRecord } from './log-protocol.ts';
 import type { RemovingKeys, ShownRequirement } from './responses.ts';
 
 /** A key that may belong on a name server, and the zones that it applies to. */

@@ -1,15 +1,13 @@
 import { KEY_USES, USES_EXAMPLE, usesOf } from './key-uses.ts';
-import type { KeyPlace, UseReader } from './ports.ts';
+import type { UseReader } from './ports.ts';
 import { described } from '../core/object.ts';
+import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import { existing } from '../resources/operations/visibility.ts';
-import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
 import { actionsWith, type ActionDependencies } from '../resources/operations/action.ts';
-import type { ServerStatuses } from '../resources/operations/live-status.ts';
 
 export interface UsesDependencies extends ActionDependencies {
-  readonly delivery: ServerStatuses & {
-    ofKeys(keys: readonly Tsigkey[]): Promise<KeyPlace[][]>;
-  };
+  readonly delivery: Pick<DeliveryStatus, 'statuses' | 'ofKeys'>;
   readonly uses: Pick<UseReader, 'uses'>;
 }
 

@@ -4,32 +4,20 @@ import { networkInterfaces } from 'node:os';
 import { findBrand } from '../brands/brands.ts';
 import { readUse, type KeyLog, type LoggedUse, type Operation } from '../brands/key-log.ts';
 import { isObject } from '../core/field.ts';
-import { testPortsAbout, type TestedKey } from '../dns/test-ports.ts';
-import type { Evidence } from '../resources/name-server-status.ts';
+import { testPortsAbout } from '../dns/test-ports.ts';
 import { runJob, type Job } from '../core/scheduling/job.ts';
 import { comparisonForm } from '../core/text/dns-name.ts';
 import { DAY_MS, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { lastSent, takeUnaccepted } from '../net/dns.ts';
 import { describeFault } from '../net/faults.ts';
 import { notAFile } from '../net/files.ts';
-import { MAX_USES, type KeyUse, type LogRecord } from './protocol.ts';
-
-/** Keys by their names in comparison form. A key whose secret is not known is null. */
-export type FollowedKeys = ReadonlyMap<string, TestedKey | null>;
-
-/** Follows the log of one name server, and counts the uses of keys. Keeps no line. */
-export interface LogReader {
-  /**
-   * Counts the uses of these keys from now on. The first call begins to read, at `position`, or at the
-   * end if the file is another one by now.
-   */
-  follow(keys: FollowedKeys, evidence: Evidence | null, position: string | null): void;
-  /** Returns what was not acknowledged. Never waits for the file. */
-  take(): LogRecord;
-  /** Forgets what the last `take` returned, because it is stored. */
-  acknowledge(): void;
-  close(): Promise<void>;
-}
+import {
+  MAX_USES,
+  type FollowedKeys,
+  type KeyUse,
+  type LogReader,
+  type LogReaderOf,
+} from '../delivery/log-protocol.ts';
 
 const READ_MS = 1000;
 
@@ -54,18 +42,11 @@ interface OpenLog {
 
 type Uses = Map<string, KeyUse>;
 
-/** Creates the reader of the log that the options of a driver name. Undefined if they name none. */
-export function createLogReaderOf({
-  driver,
-  local,
-}: {
-  readonly driver: string;
-  readonly local: unknown;
-}): LogReader | undefined {
+export const createLogReaderOf: LogReaderOf = ({ driver, local }) => {
   const brand = findBrand(driver);
   const isGiven = brand !== undefined && isObject(local) && typeof local.log === 'string';
   return isGiven ? createLogReader(String(local.log), brand.log) : undefined;
-}
+};
 
 export function createLogReader(path: string, log: KeyLog, now = Date.now): LogReader {
   let keys: FollowedKeys = new Map();

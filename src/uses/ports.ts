@@ -1,5 +1,5 @@
+import type { KeyUse } from '../delivery/log-protocol.ts';
 import type { NameServer } from '../resources/name-server.ts';
-import type { KeyUse } from './protocol.ts';
 
 /** What the log of a name server shows of one key and one client. */
 export interface StoredUse extends Omit<KeyUse, 'key'> {

@@ -1,7 +1,8 @@
 import { parts } from '../core/scheduling/slicer.ts';
-import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
+import { MAX_COUNT, MAX_USES, type KeyUse, type LogRecord } from '../delivery/log-protocol.ts';
+import type { LogRow, LogStore } from '../delivery/store/log-store.ts';
+import type { Sql, SqlRow } from '../sql/sql.ts';
 import type { KeyUses, StoredUse, UseReader } from './ports.ts';
-import { MAX_COUNT, MAX_USES, type KeyUse, type LogRecord } from './protocol.ts';
 import { places } from '../sql/fragments.ts';
 
 const USE_COLUMNS = [
@@ -31,8 +32,15 @@ const IS_REFUSED = "CASE WHEN outcome = 'refused' THEN 1 ELSE 0 END";
 
 const IDENTITY = USE_COLUMNS.slice(0, 5);
 
+export const LOG_STORE: LogStore = {
+  record: recordLog,
+  retiredNames: retiredNamesOf,
+  rows: readUseRows,
+  putRows: putUseRows,
+};
+
 /** Records what a pass reports of the log of the name server `id`, and its uses with `putUses`. */
-export async function recordLog(
+async function recordLog(
   sql: Sql,
   rowLock: string,
   id: string,
@@ -130,8 +138,7 @@ async function putInto(
 /** The most retired keys whose uses a name server reports. */
 const MAX_RETIRED = 1000;
 
-/** Returns the names of the retired keys of a pool and of its zones, the last retired first. */
-export async function retiredNamesOf(reads: Sql, poolId: string): Promise<string[]> {
+async function retiredNamesOf(reads: Sql, poolId: string): Promise<string[]> {
   const rows = await reads.all(
     `SELECT retired_tsigkeys.name_key FROM retired_tsigkeys LEFT JOIN zones ON zones.id = resource_id
       WHERE (scope = 'POOL' AND resource_id = ?) OR (scope = 'ZONE' AND zones.pool_id = ?)
@@ -187,11 +194,8 @@ function useOf(row: SqlRow): StoredUse {
   };
 }
 
-type UseRow = readonly [table: string, values: readonly SqlValue[]];
-
-/** Returns all rows about a name server, as every database returns them. */
-export async function readUseRows(sql: Sql, id: string): Promise<UseRow[]> {
-  const found: UseRow[] = [];
+async function readUseRows(sql: Sql, id: string): Promise<LogRow[]> {
+  const found: LogRow[] = [];
   for (const { uses: table } of [LIVING, RETIRED])
     for (const { count, ...row } of await sql.all(
       `SELECT ${USE_COLUMNS.join(', ')} FROM ${table} WHERE nameserver_id = ?
@@ -205,8 +209,7 @@ export async function readUseRows(sql: Sql, id: string): Promise<UseRow[]> {
   return found;
 }
 
-/** Replaces all rows about a name server. */
-export async function putUseRows(sql: Sql, id: string, rows: readonly UseRow[]): Promise<void> {
+async function putUseRows(sql: Sql, id: string, rows: readonly LogRow[]): Promise<void> {
   for (const { uses: table } of [LIVING, RETIRED])
     await sql.run(`DELETE FROM ${table} WHERE nameserver_id = ?`, [id]);
   for (const [table, values] of rows)

@@ -11,7 +11,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { BRANDS } from '../../src/brands/brands.ts';
 import { testPorts } from '../../src/dns/test-ports.ts';
 import type { Evidence } from '../../src/resources/name-server-status.ts';
-import { createLogReader, type LogReader } from '../../src/uses/log-reader.ts';
+import type { LogReader } from '../../src/delivery/log-protocol.ts';
+import { createLogReader } from '../../src/uses/log-reader.ts';
 import { SECRET } from '../harness/samples.ts';
 import { temporaryFolder } from '../harness/service.ts';
 

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { MAX_COUNT, type KeyUse } from '../../src/uses/protocol.ts';
+import { MAX_COUNT, type KeyUse } from '../../src/delivery/log-protocol.ts';
 import type { ShownUses } from '../../src/uses/key-uses.ts';
 import { createAgent } from '../harness/agent.ts';
 import { timestampOf } from '../../src/core/text/timestamps.ts';
@@ -19,7 +20,7 @@ import {
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
-import { startTestService } from '../harness/service.ts';
+import { runTsigil, startTestService } from '../harness/service.ts';
 import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from '../delivery/agent-requests.ts';
 import { tsigil, words } from '../cli/run.ts';
@@ -207,6 +208,23 @@ describe('uses that an agent reports', () => {
     expect((await service.delete(`/v2/nameservers/${agent.id}`)).status).toBe(204);
     const { body } = await service.get(`/v2/tsigkeys/${other}/uses`);
     expect(body.servers).toEqual([]);
+  });
+
+  test('are copied with the database', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    const key = await agent.createKey('k');
+    await agent.observe(await agent.desired(), { evidence, uses: [use('k')] });
+    const { uses } = await usesOn(service, key);
+    await service.close();
+    const urlOf = (file: string) => `sqlite:${join(service.folder, file)}`;
+    const [from, to] = [urlOf('tsigil.db'), urlOf('copy.db')];
+    const copied = runTsigil(service.folder, {}, 'copy-database', '--from', from, '--to', to);
+    expect(copied, copied.stderr).toMatchObject({ status: 0 });
+    const copy = await startTestService({ TSIGIL_DATABASE_URL: to });
+    onTestFinished(() => copy.close());
+    expect((await usesOn(copy, key)).uses).toEqual(uses);
+    expect(uses).toHaveLength(1);
   });
 
   test('show which keys were not used for 90 days', async () => {

@@ -3,7 +3,7 @@ import { MAX_ANSWER_BYTES, type Job } from '../agent-protocol.ts';
 import type { DesiredKey } from '../../brands/desired-state.ts';
 import { LeaseLostError } from '../delivery-ports.ts';
 import type { Driver } from '../../brands/driver.ts';
-import type { LogReader } from '../../uses/log-reader.ts';
+import type { LogReader } from '../log-protocol.ts';
 import { failureOf } from '../reconciler/failures.ts';
 import { keepLease, LEASE_MS } from '../reconciler/lease.ts';
 import type { DeliveryLog } from '../reconciler/log.ts';

@@ -5,7 +5,7 @@ import { faultOf } from '../../net/faults.ts';
 import { DRIVERS } from '../../brands/drivers.ts';
 import type { Driver, Requirement } from '../../brands/driver.ts';
 import type { DeliveryLog } from '../reconciler/log.ts';
-import { createLogReaderOf } from '../../uses/log-reader.ts';
+import type { LogReaderOf } from '../log-protocol.ts';
 import { localProblems } from '../reconciler/registration.ts';
 import { verifyByQueries } from '../reconciler/verification.ts';
 import { runAgent } from './agent.ts';
@@ -47,13 +47,14 @@ export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings)
 
 export interface AgentProcess {
   readonly log: DeliveryLog;
+  readonly logReaderOf?: LogReaderOf;
   readonly signal: AbortSignal;
 }
 
 /** Runs an agent until `signal` aborts. */
 export async function startAgent(
   settings: AgentSettings,
-  { log, signal }: AgentProcess,
+  { log, logReaderOf, signal }: AgentProcess,
 ): Promise<void> {
   const { nameServer, driver } = settings;
   // Each process has another name, so that two agents of one name server do not share a lease.
@@ -68,7 +69,7 @@ export async function startAgent(
     log,
     signal,
     createDriver: (id) => driverOf(settings, id),
-    logReader: createLogReaderOf(settings),
+    logReader: logReaderOf?.(settings),
     verify: verifyByQueries,
     random: Math.random,
   });

@@ -2,7 +2,7 @@ import type { DesiredKey } from '../../brands/desired-state.ts';
 import { intendedOf, leftoversOf } from '../desire.ts';
 import { LeaseLostError, type Claim, type DeliveryStore } from '../delivery-ports.ts';
 import type { Driver } from '../../brands/driver.ts';
-import type { LogReader } from '../../uses/log-reader.ts';
+import type { LogReader } from '../log-protocol.ts';
 import { nextStamps } from './hold.ts';
 import type { LastRead } from './last-read.ts';
 import { keepLease, LEASE_MS } from './lease.ts';

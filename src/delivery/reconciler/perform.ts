@@ -3,8 +3,7 @@ import { idsOf, type DesiredKey, type DesiredState } from '../../brands/desired-
 import { LeaseLostError } from '../delivery-ports.ts';
 import type { Fault } from '../../core/fault.ts';
 import type { Applied, Difference, Driver, KeyProblem } from '../../brands/driver.ts';
-import type { FollowedKeys, LogReader } from '../../uses/log-reader.ts';
-import { NO_LOG } from '../../uses/protocol.ts';
+import { NO_LOG, type FollowedKeys, type LogReader } from '../log-protocol.ts';
 import type { KeyPlan, RemovedKey } from './expectations.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/ports.ts';
 import { runJob } from '../../core/scheduling/job.ts';
 import { untilCalm } from '../../brands/bursts.ts';
 import type { Driver } from '../../brands/driver.ts';
-import type { LogReader } from '../../uses/log-reader.ts';
+import type { LogReader } from '../log-protocol.ts';
 import { makePass, type PassDependencies } from './pass.ts';
 import type { PassResult } from './record.ts';
 import type { Verify } from './verification.ts';

@@ -12,7 +12,7 @@ import { DEFAULT_POOL_ID, pool } from '../../resources/pool.ts';
 import { readCreation } from '../../resources/operations/body.ts';
 import { DRIVERS } from '../../brands/drivers.ts';
 import type { Driver } from '../../brands/driver.ts';
-import { createLogReaderOf } from '../../uses/log-reader.ts';
+import type { LogReaderOf } from '../log-protocol.ts';
 import type { ServedNameServer } from './reconciler.ts';
 import { keyed, uniqueFormOfText } from '../../core/query.ts';
 
@@ -118,13 +118,14 @@ export function minimumIntervalOf(driver: string): number {
 export async function registerNameServers(
   dependencies: Dependencies,
   servers: readonly ConfiguredNameServer[],
+  logReaderOf?: LogReaderOf,
 ): Promise<ServedNameServer[]> {
   const served: ServedNameServer[] = [];
   for (const server of servers) {
     const id = await register(dependencies, server);
     const driver = createDriver(server, id);
     const minimumIntervalMs = minimumIntervalOf(server.driver);
-    const logReader = createLogReaderOf(server);
+    const logReader = logReaderOf?.(server);
     if (driver !== undefined) served.push({ id, driver, minimumIntervalMs, logReader });
   }
   return served;

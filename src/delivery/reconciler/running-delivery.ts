@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentDelivery } from '../agent-protocol.ts';
+import type { LogReaderOf } from '../log-protocol.ts';
 import type { AgentStore, Delivery, DeliveryStatus, DeliveryStore } from '../delivery-ports.ts';
 import type { ShownRequirement } from '../responses.ts';
 import type { Clock, Store } from '../../core/ports.ts';
@@ -42,6 +43,7 @@ export interface DeliveryOptions extends Omit<ServedAgents, 'since' | 'failed'> 
   /** Reduces the outboxes of name servers that no one has claimed. */
   reduceOutboxes(): Promise<void>;
   readonly nameServers: readonly ConfiguredNameServer[];
+  readonly logReaderOf?: LogReaderOf;
   readonly log: DeliveryLog;
   readonly verify?: Verify | undefined;
 }
@@ -165,7 +167,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
     async start(dependencies) {
       reducing = runJob({ everyMs: REDUCE_MS, work: () => options.reduceOutboxes(), failed });
       if (nameServers.length === 0) return;
-      servers = await registerNameServers(dependencies, nameServers);
+      servers = await registerNameServers(dependencies, nameServers, options.logReaderOf);
       for (const { name } of await agentServers(store, servers))
         log.warn(
           { name_server: name },

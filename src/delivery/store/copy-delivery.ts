@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../core/errors.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
-import { putUseRows, readUseRows } from '../../uses/store.ts';
+import type { LogRow, LogStore } from './log-store.ts';
 import { putDeliveries, readDeliveries, ROWS } from './pass-records.ts';
 
 /**
@@ -23,7 +23,7 @@ interface ServerState {
   readonly server: readonly SqlValue[];
   readonly deliveries: Awaited<ReturnType<typeof readDeliveries>>;
   readonly outbox: readonly (readonly [id: string, at: number])[];
-  readonly uses: Awaited<ReturnType<typeof readUseRows>>;
+  readonly logs: readonly LogRow[];
 }
 
 /**
@@ -34,10 +34,11 @@ interface ServerState {
 export async function copyDelivery(
   from: Sql,
   to: Pick<Database, 'reads' | 'write'>,
+  logs?: LogStore,
 ): Promise<number> {
   let count = 0;
   for (const { id } of await from.all('SELECT id FROM nameservers ORDER BY id', [])) {
-    const [server, state] = [String(id), await stateOf(from, String(id))];
+    const [server, state] = [String(id), await stateOf(from, String(id), logs)];
     await to.write(async (sql) => {
       for (const table of ['deliveries', 'outbox'])
         await sql.run(`DELETE FROM ${table} WHERE nameserver_id = ?`, [server]);
@@ -49,9 +50,9 @@ export async function copyDelivery(
           `INSERT INTO outbox (nameserver_id, id, at) VALUES ${rows.map(() => '(?, ?, ?)').join(', ')}`,
           rows.flatMap((row) => [server, ...row]),
         );
-      await putUseRows(sql, server, state.uses);
+      await logs?.putRows(sql, server, state.logs);
     });
-    if (!isDeepStrictEqual(await stateOf(to.reads, server), state))
+    if (!isDeepStrictEqual(await stateOf(to.reads, server, logs), state))
       throw new ServiceError(
         'bad_request',
         `The copy of the delivery to the name server '${server}' differs from the original. Stop all services that use either database, and repeat the command with an empty target`,
@@ -61,7 +62,7 @@ export async function copyDelivery(
   return count;
 }
 
-async function stateOf(sql: Sql, id: string): Promise<ServerState> {
+async function stateOf(sql: Sql, id: string, logs: LogStore | undefined): Promise<ServerState> {
   const row = await sql.one(`SELECT ${SERVER_COLUMNS.join(', ')} FROM nameservers WHERE id = ?`, [
     id,
   ]);
@@ -69,7 +70,7 @@ async function stateOf(sql: Sql, id: string): Promise<ServerState> {
     id,
   ]);
   return {
-    uses: await readUseRows(sql, id),
+    logs: (await logs?.rows(sql, id)) ?? [],
     server: SERVER_COLUMNS.map((column) => valueOf(row?.[column])),
     deliveries: await readDeliveries(sql, id),
     outbox: outbox.map((each: SqlRow) => [String(each.id), Number(each.at)]),

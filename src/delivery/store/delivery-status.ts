@@ -10,6 +10,7 @@ import { insertRecord } from '../../audit/store/records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { reduceOutboxes } from './claims.ts';
 import { createDeliveryStore } from './delivery-store.ts';
+import type { LogStore } from './log-store.ts';
 import { deliveryOf, putDeliveries } from './pass-records.ts';
 import { addRows } from './outbox.ts';
 import { createPlacesReader, rowsOf } from './key-places.ts';
@@ -19,9 +20,9 @@ const SEEN_MS = 35_000;
 
 const MAX_REMOVING = 1000;
 
-export function openDelivery(database: Database, store: Store, clock: Clock) {
+export function openDelivery(database: Database, store: Store, clock: Clock, logs?: LogStore) {
   return {
-    deliveries: createDeliveryStore(database, store, clock),
+    deliveries: createDeliveryStore(database, store, clock, logs),
     agents: createAgentStore(database),
     status: createDeliveryStatus(database, store),
     reduceOutboxes: () => reduceOutboxes(database),

@@ -12,11 +12,11 @@ import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecords } from '../../audit/store/records.ts';
 import { newSlicer } from '../../sql/reader.ts';
 import { joined, type Fragment, places } from '../../sql/fragments.ts';
-import type { Database, Dialect, Sql } from '../../sql/sql.ts';
+import type { Database, Sql } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
 import { candidatesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox, stampsIn } from './claims.ts';
-import { recordLog, retiredNamesOf } from '../../uses/store.ts';
+import type { LogStore } from './log-store.ts';
 import {
   putDeliveries,
   readDeliveries,
@@ -31,7 +31,12 @@ const OWNED = 'id = ? AND holder = ? AND fence = ?';
 
 type Lease = readonly [id: string, holder: string, fence: number];
 
-export function createDeliveryStore(database: Database, store: Store, clock: Clock): DeliveryStore {
+export function createDeliveryStore(
+  database: Database,
+  store: Store,
+  clock: Clock,
+  logs?: LogStore,
+): DeliveryStore {
   const now = database.dialect.nowMs;
   const table = tablesIn(database.dialect, database.keyring)(nameServer);
   const hasWork = `delivery = 'service' AND (holder IS NULL OR lease_until < ${now}) AND ${isDue(now)}`;
@@ -92,17 +97,21 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       const { pool_id: pool } = server;
       const zones = await zoneNamesOf(database.reads, pool);
       const candidates = await candidatesOf(database, store, pool, slicer);
-      const retiredNames = await retiredNamesOf(database.reads, pool);
+      const retiredNames = (await logs?.retiredNames(database.reads, pool)) ?? [];
       return { ...(await desire(server, zones, candidates, slicer)), retiredNames };
     },
     deliveries: (id) => readDeliveries(database.reads, id),
     record: (id, holder, fence, pass) =>
-      database.write((sql) => recordPass(sql, database.dialect, [id, holder, fence], pass)),
+      database.write(async (sql) => {
+        const lag = await recordPass(sql, database.dialect.nowMs, [id, holder, fence], pass);
+        await logs?.record(sql, database.dialect.rowLock, id, pass.log);
+        return lag;
+      }),
     fail: (id, holder, fence, failure) =>
       database.write(async (sql) => {
         const attempts = await recordFailure(sql, now, [id, holder, fence], failure, clock);
         if (failure.log !== undefined)
-          await recordLog(sql, database.dialect.rowLock, id, failure.log);
+          await logs?.record(sql, database.dialect.rowLock, id, failure.log);
         return attempts;
       }),
     begin: (id, holder, fence, rows, stamps) =>
@@ -194,7 +203,7 @@ async function changeServer(
 /** Implements `DeliveryStore.record`. */
 async function recordPass(
   sql: Sql,
-  { nowMs, rowLock }: Dialect,
+  nowMs: string,
   lease: Lease,
   pass: PassRecord,
 ): Promise<number | undefined> {
@@ -217,7 +226,6 @@ async function recordPass(
     );
   await putDeliveries(sql, id, changedRows);
   await insertRecords(sql, events);
-  await recordLog(sql, rowLock, id, pass.log);
   const { lag } = row ?? {};
   return pass.outbox.length === 0 || lag === null || lag === undefined
     ? undefined

@@ -9,6 +9,7 @@ import {
   type ValueOf,
 } from '../core/field.ts';
 import { described, responseObject, withDefault } from '../core/object.ts';
+import type { TestedKey } from '../dns/test-ports.ts';
 import { EVIDENCE, type Evidence } from '../resources/name-server-status.ts';
 
 /** A place in a file: its device, its number there, and an offset. */
@@ -80,3 +81,26 @@ export interface LogRecord {
 }
 
 export const NO_LOG: LogRecord = { uses: [], evidence: null, log_position: null };
+
+/** Keys by their names in comparison form. A key whose secret is not known is null. */
+export type FollowedKeys = ReadonlyMap<string, TestedKey | null>;
+
+/** Follows the log of one name server, and counts the uses of keys. Keeps no line. */
+export interface LogReader {
+  /**
+   * Counts the uses of these keys from now on. The first call begins to read, at `position`, or at the
+   * end if the file is another one by now.
+   */
+  follow(keys: FollowedKeys, evidence: Evidence | null, position: string | null): void;
+  /** Returns what was not acknowledged. Never waits for the file. */
+  take(): LogRecord;
+  /** Forgets what the last `take` returned, because it is stored. */
+  acknowledge(): void;
+  close(): Promise<void>;
+}
+
+/** Creates the reader of the log that the options of a driver name. Undefined if they name none. */
+export type LogReaderOf = (server: {
+  readonly driver: string;
+  readonly local: unknown;
+}) => LogReader | undefined;
