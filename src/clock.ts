@@ -44,14 +44,6 @@ export function createClock(
 }
 
 /**
- * Returns the system time in the format of the API. Unlike the times of `createClock`, this time
- * may repeat or go back.
- */
-export function systemTime(): string {
-  return createFormat()(Date.now() * 1000);
-}
-
-/**
  * Returns a function that formats a time in microseconds. It formats the same second only once,
  * because this takes longer than the rest of a change's clock.
  */

@@ -4,7 +4,8 @@ import { ACTIONS, type AllDependencies } from './actions.ts';
 import { createFirstToken } from './tokens/first-token.ts';
 import { openAuthentication, type Authentication } from './sign-in-methods.ts';
 import { CHANGE_HOOKS } from './change-hooks.ts';
-import { createClock, systemTime } from './clock.ts';
+import { createClock } from './clock.ts';
+import { timestampOf } from './core/text/timestamps.ts';
 import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
 import type { Config } from './config/options.ts';
 import { addConsole, readConsole } from './console/http/pages.ts';
@@ -54,8 +55,6 @@ export interface ServiceDependencies {
   readonly log: Log;
   readonly again?: boolean;
   readonly clock?: Clock;
-  readonly newId?: () => string;
-  readonly randomBytes?: (size: number) => Buffer;
   /** How often a process reads the data keys that other processes changed. */
   readonly encryptionIntervalMs?: number;
   readonly tokenUseIntervalMs?: number;
@@ -97,7 +96,7 @@ export async function openBase(config: Config, dependencies: ServiceDependencies
     log,
     clock,
     /** Follows the system clock also if it is set back. */
-    systemClock: dependencies.clock ?? systemTime,
+    systemClock: dependencies.clock ?? (() => timestampOf(Date.now())),
     metrics,
     secrets,
     database,
@@ -173,8 +172,8 @@ export function lastingDependencies(
     store,
     clock,
     hooks: CHANGE_HOOKS,
-    newId: dependencies.newId ?? randomUUID,
-    randomBytes: dependencies.randomBytes ?? randomBytes,
+    newId: randomUUID,
+    randomBytes,
     encryption,
     audit: trail,
     version: VERSION,

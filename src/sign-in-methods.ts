@@ -33,9 +33,12 @@ export interface SessionSettings {
 
 const monotonic = () => performance.now() / 1000;
 
+function tokenDependencies({ store, clock, revokedTokens, forgedToken }: AuthDependencies) {
+  return { store, clock, seconds: monotonic, refused: revokedTokens, forged: forgedToken };
+}
+
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
-  tokens: ({ store, clock, revokedTokens, forgedToken }) =>
-    ownTokens(store, clock, monotonic, revokedTokens, forgedToken),
+  tokens: (dependencies) => ownTokens(tokenDependencies(dependencies)),
   keystone: ({ keystone, keystoneObserver }) => keystoneTokens(keystone, keystoneObserver),
 };
 
@@ -98,19 +101,21 @@ export function openAuthentication(
 
 function sessionsOf(
   names: readonly AuthMethod[],
-  { store, clock, revokedTokens: refused, forgedToken: forged, ...settings }: AuthDependencies,
+  dependencies: AuthDependencies,
   others: Pick<Authentication, 'authenticate' | 'cachedCaller'>,
 ): Sessions | undefined {
-  if (settings.sessions === undefined) return undefined;
-  const tokens = { store, clock, seconds: monotonic, refused, forged };
+  const { store, clock, sessions, tokenUses } = dependencies;
+  if (sessions === undefined) return undefined;
   return openSessions({
     store,
     clock,
     seconds: monotonic,
-    tokens: names.includes('tokens') ? validTokens('id', tokens) : undefined,
+    tokens: names.includes('tokens')
+      ? validTokens('id', tokenDependencies(dependencies))
+      : undefined,
     others,
-    idleSeconds: settings.sessions.idleSeconds,
-    forged: settings.sessions.forged,
-    log: settings.tokenUses.log,
+    idleSeconds: sessions.idleSeconds,
+    forged: sessions.forged,
+    log: tokenUses.log,
   });
 }

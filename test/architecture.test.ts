@@ -107,16 +107,16 @@ describe('imports', () => {
     );
   });
 
-  test('each package is imported in one folder, but yaml also in config, and all are declared', () => {
+  test('each package is imported in one folder, and all are declared', () => {
     const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       dependencies: object;
     };
     const imported = SERVICE.flatMap(({ packages }) => packages.filter((name) => !isBuiltIn(name)));
     expect([...new Set(imported)].sort()).toEqual(Object.keys(dependencies).sort());
     const placesOf = (name: string) =>
-      SERVICE.filter(({ folder, packages }) => folder !== '' && packages.includes(name))
-        .map(({ folder }) => folder)
-        .filter((folder) => name !== 'yaml' || folder !== 'config');
+      SERVICE.filter(({ folder, packages }) => folder !== '' && packages.includes(name)).map(
+        ({ folder }) => folder,
+      );
     const isSpread = (name: string) => new Set(placesOf(name)).size > 1;
     expect(Object.keys(dependencies).filter(isSpread)).toEqual([]);
   });

@@ -49,15 +49,12 @@ export interface Reference {
   readonly role: Role;
   readonly place: string;
   readonly zone?: string;
-  /** The statement, without secrets. */
-  readonly text: string;
 }
 
 /** One zone of a configuration, or one of its views. */
 export interface ZoneAccess {
   /** The name in comparison form. */
   readonly name: string;
-  readonly view?: string;
   readonly place: string;
   /**
    * The list that decides each right, or undefined for a right that no one has. Zones with the same

@@ -21,7 +21,6 @@ export function readDhcpdAccess(
       key: comparisonForm(key.name),
       role: use === undefined ? ('requester' as const) : ('control' as const),
       place,
-      text: use ?? 'ISC DHCP signs updates with this key',
     })),
     unread,
     findings: [],

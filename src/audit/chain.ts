@@ -1,21 +1,34 @@
+import { anyText, integer, nullable, timestamp, type ValueOf } from '../core/field.ts';
+import { described, responseObject } from '../core/object.ts';
 import { createHash } from 'node:crypto';
 import { ENTRY_COLUMNS, type StoredRecord } from '../core/audit-record.ts';
 
 /** A batch of consecutive records, sealed with one hash. */
-export interface AuditBatch {
-  /** The number of the batch. Batches have consecutive numbers, from 1. */
-  readonly number: number;
-  readonly at: string;
-  readonly count: number;
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly previous: string;
-  readonly hash: string;
-  /** Null without encryption. */
-  readonly mac: string | null;
-  /** The number of the audit data key with which `mac` was computed. */
-  readonly key_number: number | null;
-}
+export const BATCH = responseObject({
+  number: described(
+    integer(1),
+    'The number of the batch. Batches have consecutive numbers, from 1.',
+  ),
+  at: described(timestamp(), 'The time when the service sealed the batch.'),
+  count: described(integer(1), 'The number of records in the batch.'),
+  first_seq: described(integer(1), 'The lowest `seq` in the batch.'),
+  last_seq: described(integer(1), 'The highest `seq` in the batch.'),
+  previous: described(anyText(), 'The hash of the previous batch. 64 zeros for the first batch.'),
+  hash: described(
+    anyText(),
+    'The SHA-256 of the previous hash, the number and the time of the batch, and all records in the batch.',
+  ),
+  mac: described(
+    nullable(anyText()),
+    'The HMAC-SHA-256 of the other members of the batch, under the audit key. Null without encryption.',
+  ),
+  key_number: described(
+    nullable(integer(1)),
+    'The number of the audit key with which the MAC was computed.',
+  ),
+});
+
+export type AuditBatch = ValueOf<typeof BATCH>;
 
 /** The last batch of a trail. The number is 0, and the hash `NO_PREVIOUS`, before the first. */
 export type ChainEnd = Pick<AuditBatch, 'number' | 'hash'>;

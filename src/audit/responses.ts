@@ -1,6 +1,5 @@
-import { TRAIL_EVENT_NAMES, type AuditBatch } from './chain.ts';
+import { BATCH, TRAIL_EVENT_NAMES, type AuditBatch } from './chain.ts';
 import { ACTOR_KINDS, OUTCOMES, type AuditRecord } from '../core/audit-record.ts';
-import type { TrailVerification } from './trail.ts';
 import {
   anyText,
   enumeration,
@@ -9,6 +8,7 @@ import {
   nullable,
   timestamp,
   type Kind,
+  type ValueOf,
 } from '../core/field.ts';
 import { described, list, optional, responseObject, sequence } from '../core/object.ts';
 
@@ -56,30 +56,6 @@ export const RECORD: Kind<AuditRecord> = responseObject({
   ),
 });
 
-const BATCH: Kind<AuditBatch> = responseObject({
-  number: described(
-    integer(1),
-    'The number of the batch. Batches have consecutive numbers, from 1.',
-  ),
-  at: described(timestamp(), 'The time when the service sealed the batch.'),
-  count: described(integer(1), 'The number of records in the batch.'),
-  first_seq: described(integer(1), 'The lowest `seq` in the batch.'),
-  last_seq: described(integer(1), 'The highest `seq` in the batch.'),
-  previous: described(anyText(), 'The hash of the previous batch. 64 zeros for the first batch.'),
-  hash: described(
-    anyText(),
-    'The SHA-256 of the previous hash, the number and the time of the batch, and all records in the batch.',
-  ),
-  mac: described(
-    nullable(anyText()),
-    'The HMAC-SHA-256 of the other members of the batch, under the audit key. Null without encryption.',
-  ),
-  key_number: described(
-    nullable(integer(1)),
-    'The number of the audit key with which the MAC was computed.',
-  ),
-});
-
 const LINKS = responseObject({
   self: described(anyText(), 'The URL of this page.'),
   next: optional(described(anyText(), 'The URL of the next page. Absent on the last page.')),
@@ -95,7 +71,7 @@ export const BATCH_PAGE = described(
   'A page of batches.',
 );
 
-export const VERIFICATION: Kind<TrailVerification> = responseObject({
+export const VERIFICATION = responseObject({
   batches: described(integer(0), 'The number of batches in this part.'),
   records: described(integer(0), 'The number of records in these batches.'),
   purged: described(
@@ -152,6 +128,10 @@ export const VERIFICATION: Kind<TrailVerification> = responseObject({
     ),
   ),
 });
+
+/** One part of the verification of a trail. */
+export type TrailVerification = ValueOf<typeof VERIFICATION>;
+export type TrailProblem = TrailVerification['problems'][number];
 
 export const EXAMPLE_VERIFICATION: TrailVerification = {
   batches: 17,

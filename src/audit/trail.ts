@@ -1,4 +1,5 @@
-import type { AuditBatch, TrailHead } from './chain.ts';
+import type { AuditBatch } from './chain.ts';
+import type { TrailVerification } from './responses.ts';
 import type { AuditRecord } from '../core/audit-record.ts';
 
 export const RECORD_FILTERS = [
@@ -58,26 +59,6 @@ export interface BatchQuery {
   /** The number of the batch after which the page begins. */
   readonly from: number | undefined;
   readonly limit: number;
-}
-
-export interface TrailProblem {
-  /** The number of the batch. Null for records without a batch. */
-  readonly batch: number | null;
-  readonly problem: string;
-}
-
-export interface TrailVerification {
-  readonly batches: number;
-  readonly records: number;
-  /** The number of batches whose records retention has deleted. */
-  readonly purged: number;
-  /** The number of batches that were sealed without encryption and have no MAC. */
-  readonly without_mac: number;
-  /** The number of batches, and of events of the head, whose proof was lost with a key. */
-  readonly unchecked: number;
-  readonly problems: readonly TrailProblem[];
-  /** The head of the trail. Only in the last part. */
-  readonly head?: Pick<TrailHead, 'number' | 'hash' | 'retention_days' | 'events'>;
 }
 
 export interface BackupState {

@@ -27,7 +27,7 @@ import { createFilePlanner, isLoadedSame, type FilePlan } from './file-plan.ts';
 import type { FileServer, Loaded } from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
 import { createServerConfiguration, type Unplaced } from './server-configuration.ts';
-import { newSlicer } from './slices.ts';
+import { newSlicer } from '../net/slices.ts';
 
 /**
  * The time limits for a server to show what it has loaded, and to load its configuration. BIND

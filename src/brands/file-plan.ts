@@ -6,7 +6,7 @@ import { disabledIn, renderContent, type FileKeys, type KeyReader } from './file
 import type { FileServer, Loaded } from './file-server.ts';
 import type { IncludeFile } from './include-file.ts';
 import type { createServerConfiguration, Unplaced } from './server-configuration.ts';
-import { newSlicer } from './slices.ts';
+import { newSlicer } from '../net/slices.ts';
 
 /** What Tsigil's file and its server have, and what the file should have. */
 export interface FilePlan extends Omit<FileKeys, 'state'> {

@@ -4,9 +4,13 @@ import { access, open, readdir, readFile, rename, rm, stat } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path';
 import { enumeration, text } from '../core/field.ts';
 import { described, optional, withDefault } from '../core/object.ts';
+import { line } from '../core/shared-fields.ts';
 import { codeOf, describeFault } from '../net/faults.ts';
 import { versionOf } from './digest.ts';
 import { DriverError, unmet, type Requirement } from './driver.ts';
+
+/** A path, a name or an address. */
+export const OPTION_LINE = line(4096);
 
 /** The option of every driver for the log of its server. */
 export const LOG_MEMBER = {
@@ -27,20 +31,10 @@ export const FILE_MEMBERS = {
     described(enumeration(['0640', '0600', '0440', '0400']), 'The mode of the file.'),
     '0640',
   ),
-  owner: optional(described(line(), 'The user who owns the file, by name or number.')),
-  group: optional(described(line(), 'The group of the file, by name or number.')),
+  owner: optional(described(OPTION_LINE, 'The user who owns the file, by name or number.')),
+  group: optional(described(OPTION_LINE, 'The group of the file, by name or number.')),
   ...LOG_MEMBER,
 };
-
-/** Returns the kind of a path, a name or an address: text without control characters. */
-export function line() {
-  return text({
-    min: 1,
-    max: 4096,
-    problemOf: (value) =>
-      /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined,
-  });
-}
 
 /** Returns the kind of the path of a file that Tsigil writes. */
 export function ownPath() {

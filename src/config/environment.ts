@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suggestion } from '../core/text/suggestion.ts';
 import { faultOf } from '../net/faults.ts';
-import { yaml } from './file.ts';
+import { yaml } from '../cli/output/yaml.ts';
 import { fileVariableOf, variableOf, type Option } from './option.ts';
 import { OPTIONS } from './options.ts';
 

@@ -1,17 +1,10 @@
-import { createRequire } from 'node:module';
+import { yaml } from '../cli/output/yaml.ts';
 import { isObject, type Kind } from '../core/field.ts';
 import { suggestion } from '../core/text/suggestion.ts';
 import { looksLikeName } from '../core/text/token-form.ts';
 import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { OPTIONS } from './options.ts';
-
-const load = createRequire(import.meta.url);
-
-/** Loads the library at the first call: its 70 modules are of no use without a file. */
-export function yaml(): typeof import('yaml') {
-  return load('yaml') as typeof import('yaml'); // `require` returns the same module as `import`
-}
 
 /** Returns values by the keys of their settings. Adds all problems except invalid values. */
 export function readConfigFile(path: string, problems: string[]): ReadonlyMap<string, unknown> {

@@ -1,3 +1,4 @@
+import type { ServiceDefaults } from '../cli/output/terminal.ts';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { codeOf } from '../net/faults.ts';
@@ -7,11 +8,6 @@ import { ConfigError, readConfig } from './config.ts';
 import type { Environment } from './environment.ts';
 import { variableOf } from './option.ts';
 import { OPTIONS, TABLE, type Config } from './options.ts';
-
-export interface LocalService {
-  readonly url: string;
-  readonly tokenFile: string;
-}
 
 /** The two files of an installed service, and the folder in which the service runs. */
 export interface Installation {
@@ -46,7 +42,7 @@ function variablesOf(...keys: readonly string[]): string[] {
 export function findLocalService(
   environment: Environment,
   installation = INSTALLATION,
-): LocalService | undefined {
+): ServiceDefaults | undefined {
   const path = environment.TSIGIL_CONFIG || undefined;
   if (path !== undefined || VARIABLES.some((name) => environment[name])) {
     return path !== undefined && resolve(path) === installation.config
@@ -64,7 +60,7 @@ export function findLocalService(
 function readInstalled(
   { config, environment: file, folder }: Installation,
   environment: Environment,
-): LocalService | undefined {
+): ServiceDefaults | undefined {
   try {
     statSync(config);
   } catch (error) {
@@ -100,7 +96,7 @@ function readService(
   path: string | undefined,
   environment: Environment,
   folder: string,
-): LocalService | undefined {
+): ServiceDefaults | undefined {
   try {
     const config = readConfig(path, environment);
     return { url: urlOf(config), tokenFile: resolve(folderOf(config, folder), 'admin.token') };

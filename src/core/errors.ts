@@ -61,6 +61,10 @@ export function invalidObject(what: string, problems: readonly Problem[]): Servi
   );
 }
 
+export function isUnavailable(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === 'unavailable';
+}
+
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

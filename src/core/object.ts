@@ -25,13 +25,6 @@ type ObjectOf<M extends Members> = {
   readonly [Name in OptionalName<M>]?: ValueOf<M[Name]>;
 };
 
-export interface ObjectOptions<M extends Members> {
-  /** Whether the parser accepts and ignores unknown members. */
-  readonly ignoresOthers?: boolean;
-  /** Returns the problems with combinations of valid members. `given` lacks invalid members. */
-  problems?(given: Partial<ObjectOf<M>>): readonly Problem[];
-}
-
 export function optional<T>(kind: Kind<T>): Optional<T> {
   return { ...kind, absent: 'omitted' };
 }
@@ -52,7 +45,8 @@ export function described<K extends Kind>(kind: K, description: string): K {
  */
 export function object<const M extends Members>(
   members: M,
-  options: ObjectOptions<M> = {},
+  /** Whether the parser accepts and ignores unknown members. */
+  ignoresOthers = false,
 ): Kind<ObjectOf<M>> {
   const kinds = Object.entries<Member>(members);
   const names = kinds.map(([name]) => name);
@@ -64,7 +58,7 @@ export function object<const M extends Members>(
         kinds.map(([name, { schema }]): [string, JsonSchema] => [name, schema]),
       ),
       ...(required.length === 0 ? {} : { required }),
-      ...(options.ignoresOthers === true ? {} : { additionalProperties: false }),
+      ...(ignoresOthers ? {} : { additionalProperties: false }),
     },
     parse(value) {
       if (!isObject(value)) return { problem: 'must be an object', validator: 'type' };
@@ -94,33 +88,23 @@ export function object<const M extends Members>(
             validator: 'required',
           });
       }
-      const unknown =
-        options.ignoresOthers === true
-          ? []
-          : Object.keys(value).filter((name) => !Object.hasOwn(members, name));
+      const unknown = ignoresOthers
+        ? []
+        : Object.keys(value).filter((name) => !Object.hasOwn(members, name));
       if (unknown.length > 0)
         first = {
           problem: `must have only the members ${names.join(', ')}`,
           validator: 'additionalProperties',
         };
-      const together = options.problems?.(parsed as Partial<ObjectOf<M>>) ?? [];
-      const problems = [...invalid, ...unknown.map(unknownMember), ...missing, ...together];
-      const [problem] = problems;
-      if (problem === undefined) return { value: parsed as ObjectOf<M> };
-      return {
-        ...(first ?? {
-          problem: `must be valid: ${problem.message}`,
-          validator: problem.validator,
-        }),
-        problems,
-      };
+      if (first === undefined) return { value: parsed as ObjectOf<M> };
+      return { ...first, problems: [...invalid, ...unknown.map(unknownMember), ...missing] };
     },
   };
 }
 
 /** Later versions may add members to a response, so clients must accept unknown members. */
 export function responseObject<const M extends Members>(members: M): Kind<ObjectOf<M>> {
-  return object(members, { ignoresOthers: true });
+  return object(members, true);
 }
 
 function problemsOf(name: string, { problem, validator, problems }: Failure): readonly Problem[] {

@@ -155,8 +155,6 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly roles?: Readonly<Partial<Record<Operation, readonly string[]>>>;
   /** The success statuses that differ. A deletion with 202 returns the deleted resource. */
   readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
-  /** The members in which the response to a deletion differs from the stored resource. */
-  readonly deleted?: Partial<ResourceOf<F>>;
   /** Whether keys apply to resources of this type. A deletion leaves them orphaned. */
   readonly hasKeys?: boolean;
   /** What differs in responses, with the status 202, if `zones.pendingStatus` is set. */

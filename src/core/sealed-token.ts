@@ -1,9 +1,7 @@
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
+import { decrypt, encrypt, NONCE_OCTETS } from './aes-gcm.ts';
 
-const ALGORITHM = 'aes-256-gcm';
 const KEY_OCTETS = 32;
-const NONCE_OCTETS = 12;
-const TAG = { authTagLength: 16 } as const;
 
 /**
  * Encrypts a token under a random value that the database does not have, the cookie of a session.
@@ -11,23 +9,13 @@ const TAG = { authTagLength: 16 } as const;
  */
 export function sealToken(value: string, token: string): string {
   const { key, nonce } = derive(value);
-  const cipher = createCipheriv(ALGORITHM, key, nonce, TAG);
-  const sealed = [cipher.update(token), cipher.final()];
-  return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url');
+  return encrypt(key, nonce, '', Buffer.from(token)).toString('base64url');
 }
 
 export function openToken(value: string, sealed: string): string | undefined {
   const { key, nonce } = derive(value);
-  const octets = Buffer.from(sealed, 'base64url');
-  const end = octets.length - TAG.authTagLength;
-  if (end < 0) return undefined;
-  const decipher = createDecipheriv(ALGORITHM, key, nonce, TAG);
-  decipher.setAuthTag(octets.subarray(end));
   try {
-    // The text must not be used before final(), because only final() checks the tag.
-    const token = decipher.update(octets.subarray(0, end));
-    decipher.final();
-    return token.toString();
+    return decrypt(key, nonce, '', Buffer.from(sealed, 'base64url')).toString();
   } catch {
     return undefined;
   }

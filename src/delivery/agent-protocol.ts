@@ -237,7 +237,7 @@ export const RENEWAL = object(
     agent: described(hostName(), 'The name of the agent.'),
     fence: described(integer(0), 'The `fence` of the state that the pass applies.'),
   },
-  { ignoresOthers: true },
+  true,
 );
 
 /** A request by an agent for the next pass of its name server. */

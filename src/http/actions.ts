@@ -17,12 +17,8 @@ import { changeContext, isForced } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, pathId, type Handler, type Route } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
-import {
-  connectionSignal,
-  createLongWork,
-  newSlicer,
-  type RunLongWork,
-} from './admission/admission.ts';
+import { connectionSignal, createLongWork, type RunLongWork } from './admission/admission.ts';
+import { newSlicer } from '../net/slices.ts';
 import { addWarnings, writersOf } from './shown-resources.ts';
 import { acceptsLines, writeLongJson, type SendLines } from './long-responses.ts';
 

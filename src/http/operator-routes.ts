@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { hashToken, isSameHash } from '../core/token-hash.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Store } from '../core/ports.ts';
 import { RESOURCE_TYPES } from '../resources/resources.ts';
@@ -25,19 +25,14 @@ export interface MetricsAccess {
 export function createMetricsCheck(access: MetricsAccess): (request: FastifyRequest) => void {
   const { token, addresses, trustProxyHeaders } = access;
   const allowed = networksOf(addresses);
-  const expected = token === undefined ? undefined : digest(token);
+  const expected = token === undefined ? undefined : hashToken(token);
   return (request) => {
     const isAllowed = () =>
       isStatedAddress(request, trustProxyHeaders) && allowed.includes(request.address);
     if (addresses.length > 0 && !isAllowed()) throw new ServiceError('address_denied');
-    if (expected !== undefined && !timingSafeEqual(digest(tokenOf(request) ?? ''), expected))
+    if (expected !== undefined && !isSameHash(hashToken(tokenOf(request) ?? ''), expected))
       throw new ServiceError('unauthenticated');
   };
-}
-
-/** Returns a hash of fixed length, so that tokens of any length are compared in constant time. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 export interface MetricsSources {

@@ -44,10 +44,15 @@ export function writeSyncedFile(
     rmSync(temporary, { force: true });
     throw error;
   }
-  withDescriptor(openSync(folder, 'r'), fsyncSync);
+  syncPath(folder);
 }
 
-function withDescriptor(descriptor: number, work: (descriptor: number) => void): void {
+/** Syncs a file, or the entries of a folder, to disk. */
+export function syncPath(path: string): void {
+  withDescriptor(openSync(path, 'r'), fsyncSync);
+}
+
+export function withDescriptor(descriptor: number, work: (descriptor: number) => void): void {
   try {
     work(descriptor);
   } finally {

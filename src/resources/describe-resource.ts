@@ -1,11 +1,5 @@
 import { timestamp, type Field, type FieldReference, type JsonSchema } from '../core/field.ts';
-import {
-  shownFields,
-  sortFields,
-  uniqueOf,
-  type Operation,
-  type ResourceType,
-} from '../core/resource.ts';
+import { shownFields, sortFields, uniqueOf, type ResourceType } from '../core/resource.ts';
 import { capitalised } from '../core/text/capitalised.ts';
 import { RESOURCE_TYPES } from './resources.ts';
 
@@ -22,8 +16,6 @@ export interface FieldDefinition {
   readonly default?: unknown;
   readonly example?: unknown;
   readonly choices?: readonly { readonly value: unknown; readonly note?: string }[];
-  readonly max_length?: number;
-  readonly pattern?: string;
   readonly secret?: true;
   readonly set: 'create' | 'always' | 'never';
   readonly nullable: boolean;
@@ -32,10 +24,7 @@ export interface FieldDefinition {
 
 export interface ResourceDefinition {
   readonly singular: string;
-  readonly plural: string;
-  readonly label: string;
   readonly unique: string;
-  readonly operations: readonly Operation[];
   readonly sort_keys: readonly string[];
   readonly filters: readonly string[];
   readonly fields: readonly FieldDefinition[];
@@ -53,13 +42,10 @@ export function resourceDefinitions(): Readonly<Record<string, ResourceDefinitio
 }
 
 function describeResource(type: ResourceType): ResourceDefinition {
-  const { words, operations, filters, references = {}, selectors = {} } = type;
+  const { words, filters, references = {}, selectors = {} } = type;
   return {
     singular: words.one,
-    plural: words.many,
-    label: capitalised(words.many),
     unique: uniqueOf(type).field,
-    operations,
     sort_keys: Object.keys(sortFields(type)),
     filters: [filters, references, selectors, type.computedFilters, type.timeFilters].flatMap(
       (some = {}) => Object.keys(some),
@@ -89,9 +75,6 @@ function describeField(type: ResourceType, name: string, field: Field): FieldDef
   if (secret === true) definition.secret = true;
   else if (example !== null) definition.example = example;
   if (choices.length > 0) definition.choices = choices;
-  if (schema.maxLength !== undefined) definition.max_length = schema.maxLength;
-  if (schema.pattern !== undefined && definition.kind === 'text')
-    definition.pattern = schema.pattern;
   if (refersTo !== undefined) definition.refers_to = refersTo;
   return definition;
 }

@@ -1,4 +1,5 @@
 import { suffixes, treeForm } from '../core/text/dns-name.ts';
+import { millisecondsOf } from '../core/text/timestamps.ts';
 import { ServiceError } from '../core/errors.ts';
 import { normaliseUuid } from '../core/field.ts';
 import { DEFAULT_POOL_ID, pool } from './pool.ts';
@@ -193,5 +194,5 @@ async function assertNoSubzones(
 }
 
 function unixSeconds(now: string): number {
-  return Math.floor(Date.parse(`${now.slice(0, 19)}Z`) / 1000);
+  return Math.floor(millisecondsOf(now) / 1000);
 }

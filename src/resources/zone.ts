@@ -3,7 +3,7 @@ import { comparisonForm, treeForm } from '../core/text/dns-name.ts';
 import type { Problem } from '../core/errors.ts';
 import { defineResource, OPERATIONS, type Given } from '../core/resource.ts';
 import { pool } from './pool.ts';
-import { DELETED, zoneFields, type Zone } from './zone-fields.ts';
+import { zoneFields, type Zone } from './zone-fields.ts';
 import { areOutsideTlds } from './zone-name-rule.ts';
 
 /** A part of the name space that the name servers of a pool serve (RFC 9499 section 7). */
@@ -23,7 +23,6 @@ export const zone = defineResource({
     delete: [ADMIN, 'member'],
   },
   statuses: { delete: 202 },
-  deleted: DELETED,
   pending: {
     create: { status: 'PENDING', action: 'CREATE' },
     update: { status: 'PENDING', action: 'UPDATE' },

@@ -58,32 +58,23 @@ export type EncryptionSummary = Pick<
   'clear_text' | 'unreadable' | 'master_key_copied' | 'lost_count' | 'lost'
 >;
 
+const RESOURCES = list(
+  responseObject({
+    collection: described(anyText(), 'The collection of the resource.'),
+    id: described(anyText(), 'The id of the resource.'),
+  }),
+);
+
 export const SECRET_VERIFICATION = responseObject({
   checked: described(integer(0), 'The number of checked secrets.'),
   unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
-  unreadable: described(
-    list(
-      responseObject({
-        collection: described(anyText(), 'The collection of the resource.'),
-        id: described(anyText(), 'The id of the resource.'),
-      }),
-    ),
-    'The first 100 resources whose secret is unreadable.',
-  ),
+  unreadable: described(RESOURCES, 'The first 100 resources whose secret is unreadable.'),
   credentials_checked: described(integer(0), 'The number of checked tokens.'),
   forged_count: described(
     integer(0),
     'The number of tokens and console sessions that the service refuses, because another program stored or changed them in the database.',
   ),
-  forged: described(
-    list(
-      responseObject({
-        collection: described(anyText(), 'The collection of the resource.'),
-        id: described(anyText(), 'The id of the resource.'),
-      }),
-    ),
-    'The first 100 of these tokens and sessions.',
-  ),
+  forged: described(RESOURCES, 'The first 100 of these tokens and sessions.'),
 });
 
 export type SecretVerification = ValueOf<typeof SECRET_VERIFICATION>;

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { isSameHash } from '../core/token-hash.ts';
 import type { Keyring } from '../core/keyring.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Fields, Resource, ResourceType } from '../core/resource.ts';
@@ -48,12 +48,7 @@ export function credentialColumn<F extends Fields>(
     check(row) {
       const wanted = keyring === undefined ? null : macOf(row);
       if (wanted === null) return; // no master key is configured
-      if (wanted === undefined || !isEqual(String(row[MAC_COLUMN]), wanted)) row[proof] = '';
+      if (wanted === undefined || !isSameHash(String(row[MAC_COLUMN]), wanted)) row[proof] = '';
     },
   };
-}
-
-function isEqual(one: string, other: string): boolean {
-  const [first, second] = [Buffer.from(one), Buffer.from(other)];
-  return first.length === second.length && timingSafeEqual(first, second);
 }

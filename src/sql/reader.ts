@@ -2,7 +2,8 @@ import { allPages } from '../core/pages.ts';
 import type { Reader, ReferencingServer } from '../core/ports.ts';
 import type { ListQuery, PageQuery } from '../core/query.ts';
 import type { Fields, Resource, ResourceOf, ResourceType } from '../core/resource.ts';
-import { createSlicer, nextIfOver, partsInSlices, type Slicer } from '../core/scheduling/slicer.ts';
+import { nextIfOver, partsInSlices } from '../core/scheduling/slicer.ts';
+import { newSlicer } from '../net/slices.ts';
 import type { Dialect, Sql, SqlRow } from './sql.ts';
 import {
   among,
@@ -160,11 +161,6 @@ export function positionOf(
   sortField: string,
 ): { sortValue: unknown; id: string } {
   return { sortValue: resource?.[sortField], id: resource?.id ?? '' };
-}
-
-/** Returns a slicer for the statements of a long list. The first slice begins now. */
-export function newSlicer(): Slicer {
-  return createSlicer(() => performance.now());
 }
 
 /**

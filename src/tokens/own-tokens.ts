@@ -1,12 +1,11 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Store } from '../core/ports.ts';
 import { ADMIN, ADMIN_PROJECT, CONFIGURED_ID, type Caller } from '../core/caller.ts';
 import { limitsOf } from '../resources/limits.ts';
-import { hashToken } from '../core/token-hash.ts';
+import { hashToken, isSameHash } from '../core/token-hash.ts';
 import { isGenuine, token as tokenType } from '../resources/token.ts';
 import { networksOf } from '../core/text/networks.ts';
 import { looksLikeToken } from '../core/text/token-form.ts';
-import { cacheUnchanged } from './cache.ts';
+import { cacheUnchanged, type UnchangedRows } from './cache.ts';
 import type { Method } from './sign-in-method.ts';
 
 export const CONFIGURED_ADMIN: Caller = {
@@ -23,18 +22,12 @@ const BEARER = { unknownCaller: 'Bearer', missingRight: 'Bearer error="insuffici
 export function configuredToken(adminToken: string): Method {
   const adminHash = hashToken(adminToken);
   return {
-    recognises: (token) => equalHashes(hashToken(token), adminHash),
+    recognises: (token) => isSameHash(hashToken(token), adminHash),
     authenticate: async () => CONFIGURED_ADMIN,
     cachedCaller: () => CONFIGURED_ADMIN,
     challenge: BEARER,
     close: () => undefined,
   };
-}
-
-/** Finds the callers of tokens that are valid now, by their hash or by their id. */
-export interface ValidTokens {
-  cached(key: string): Caller | undefined;
-  find(key: string): Promise<Caller | undefined>;
 }
 
 export interface TokenDependencies {
@@ -53,7 +46,7 @@ export interface TokenDependencies {
 export function validTokens(
   by: 'hash' | 'id',
   { store, clock, seconds, refused = new Set(), forged = () => undefined }: TokenDependencies,
-): ValidTokens {
+): UnchangedRows<Caller> {
   const rows = cacheUnchanged(store, tokenType, seconds, (key) =>
     findToken(store, by, key, forged),
   );
@@ -68,14 +61,8 @@ export function validTokens(
   };
 }
 
-export function ownTokens(
-  store: Store,
-  clock: Clock,
-  seconds: () => number,
-  refused?: ReadonlySet<string>,
-  forged?: (id: string) => void,
-): Method {
-  const { cached, find } = validTokens('hash', { store, clock, seconds, refused, forged });
+export function ownTokens(dependencies: TokenDependencies): Method {
+  const { cached, find } = validTokens('hash', dependencies);
   return {
     recognises: looksLikeToken,
     cachedCaller: (token) => cached(hashToken(token)),
@@ -97,7 +84,7 @@ async function findToken(
     forged(row.id);
     return undefined;
   }
-  if (by === 'hash' && !equalHashes(key, row.hash)) return undefined;
+  if (by === 'hash' && !isSameHash(key, row.hash)) return undefined;
   const { id, name, roles, project_id: projectId, expires_at: expiresAt, addresses } = row;
   const limits = limitsOf(row);
   return {
@@ -110,8 +97,4 @@ async function findToken(
     ...(limits === undefined ? {} : { limits }),
     ...(addresses === null ? {} : { addresses: networksOf(addresses) }),
   };
-}
-
-function equalHashes(one: string, other: string): boolean {
-  return timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }

@@ -10,8 +10,7 @@ import {
 } from '../resources/session.ts';
 import { hashToken } from '../core/token-hash.ts';
 import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
-import { cacheUnchanged } from './cache.ts';
-import type { ValidTokens } from './own-tokens.ts';
+import { cacheUnchanged, type UnchangedRows } from './cache.ts';
 
 export interface SessionDependencies {
   readonly store: Store;
@@ -20,7 +19,7 @@ export interface SessionDependencies {
   readonly seconds: () => number;
   readonly idleSeconds: number;
   /** The tokens of the service by their ids. Absent if the service does not accept them. */
-  readonly tokens: ValidTokens | undefined;
+  readonly tokens: UnchangedRows<Caller> | undefined;
   /** The methods for every other token. */
   readonly others: { readonly authenticate: Authenticate; readonly cachedCaller: KnownCaller };
   /** Reports a session that another program stored or changed. */

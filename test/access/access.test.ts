@@ -142,7 +142,7 @@ const SECOND = {
 };
 const FIRST = { ...SECOND, key: { ...SECOND.key, secret: 'AAAA' } };
 const controlled = (role: 'control' | 'session') => ({
-  references: [{ key: 'k', role, place: 'x:3', text: 'controls' }],
+  references: [{ key: 'k', role, place: 'x:3' }],
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { TrailProblem } from '../../src/audit/trail.ts';
+import type { TrailProblem } from '../../src/audit/responses.ts';
 import type { AuditKey } from '../../src/core/keyring.ts';
 import { adoptKey, noteRestore } from '../../src/audit/store/head.ts';
 import { verifyTrail } from '../../src/audit/store/verify-trail.ts';

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { conditionOf } from '../../src/cli/output/confirmation.ts';
 import { commandsBelow, optionsOf } from '../../src/cli/flags/help.ts';
 import { startWithTokens, type CreatedToken } from '../harness/administrators.ts';
 import { openScreen, type Screen } from '../harness/screen.ts';
@@ -45,6 +44,11 @@ const REFUSED = (obstacle: string, reason = '') =>
 function typed(...lines: string[]): NonNullable<RunOptions['input']> {
   return Object.assign(Readable.from(lines), { isTTY: true });
 }
+
+const conditionOf = (command: Parameters<typeof optionsOf>[0]) =>
+  optionsOf(command)
+    .find(({ long }) => long === '--yes')
+    ?.description.replace('do not ask for confirmation ', '');
 
 describe('declarations', async () => {
   const program = await wholeProgram();

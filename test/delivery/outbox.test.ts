@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LeaseLostError } from '../../src/delivery/delivery-ports.ts';
 import type { Store } from '../../src/core/ports.ts';
-import { newSlicer } from '../../src/brands/slices.ts';
+import { newSlicer } from '../../src/net/slices.ts';
 import { candidatesOf } from '../../src/delivery/store/candidates.ts';
 import { reduceOutboxes } from '../../src/delivery/store/claims.ts';
 import { createDeliveryStore } from '../../src/delivery/store/delivery-store.ts';

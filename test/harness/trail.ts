@@ -1,6 +1,6 @@
 import { batchText, hashBatch, NO_PREVIOUS } from '../../src/audit/chain.ts';
 import type { AuditEntry } from '../../src/core/audit-record.ts';
-import type { TrailVerification } from '../../src/audit/trail.ts';
+import type { TrailVerification } from '../../src/audit/responses.ts';
 import type { AuditKey } from '../../src/core/keyring.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import { parseDatabase } from '../../src/sql/databases.ts';

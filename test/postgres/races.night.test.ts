@@ -18,7 +18,7 @@ import { tld } from '../../src/resources/tld.ts';
 import { token } from '../../src/resources/token.ts';
 import { tsigkey } from '../../src/resources/tsigkey.ts';
 import { zone } from '../../src/resources/zone.ts';
-import { newSlicer } from '../../src/brands/slices.ts';
+import { newSlicer } from '../../src/net/slices.ts';
 import { migrate } from '../../src/sql/migrate.ts';
 import { openPostgres } from '../../src/sql/postgres/open.ts';
 import { createStore } from '../../src/database/store.ts';

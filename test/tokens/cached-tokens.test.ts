@@ -79,7 +79,7 @@ function authenticationOf(
   times: { clock?: () => string; seconds?: () => number } = {},
 ) {
   const { clock = () => NOW, seconds = () => 0 } = times;
-  return ownTokens(tokens, clock, seconds).authenticate;
+  return ownTokens({ store: tokens, clock, seconds }).authenticate;
 }
 
 const remove = () => store.write((writer) => writer.remove(tokenType, ID));

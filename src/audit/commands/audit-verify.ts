@@ -1,5 +1,5 @@
 import { TRAIL_EVENTS, type TrailEvent } from '../chain.ts';
-import type { TrailProblem, TrailVerification } from '../trail.ts';
+import type { TrailProblem, TrailVerification } from '../responses.ts';
 import { MAX_LIMIT } from '../../core/settings.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { BATCH_PAGE, VERIFICATION } from '../responses.ts';

@@ -13,7 +13,7 @@ import {
 } from '../trail.ts';
 import { firstBatch, rangeOf, SELECT_BATCHES, storedBatch, type Range } from './batches.ts';
 import { lastBatchOf } from './head.ts';
-import { newSlicer } from '../../sql/reader.ts';
+import { newSlicer } from '../../net/slices.ts';
 import { joined, type Fragment } from '../../sql/fragments.ts';
 import type { Sql, SqlRow } from '../../sql/sql.ts';
 

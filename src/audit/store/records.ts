@@ -1,6 +1,6 @@
 import { ENTRY_COLUMNS, type AuditEntry } from '../../core/audit-record.ts';
 import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
-import { newSlicer } from '../../sql/reader.ts';
+import { newSlicer } from '../../net/slices.ts';
 import { SIZES, type Statement } from '../../sql/table.ts';
 import type { Sql, SqlValue, TransactionSql } from '../../sql/sql.ts';
 

@@ -1,7 +1,7 @@
 import { batchText, hashBatch, type AuditBatch, type BatchHash, type TrailHead } from '../chain.ts';
-import type { TrailProblem, TrailVerification } from '../trail.ts';
+import type { TrailProblem, TrailVerification } from '../responses.ts';
 import type { AuditKey } from '../../core/keyring.ts';
-import { newSlicer } from '../../sql/reader.ts';
+import { newSlicer } from '../../net/slices.ts';
 import { joined, type Fragment } from '../../sql/fragments.ts';
 import type { Sql } from '../../sql/sql.ts';
 import { rangeOf } from './batches.ts';

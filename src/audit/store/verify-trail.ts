@@ -1,6 +1,6 @@
 import { NO_PREVIOUS, TRAIL_EVENTS, type AuditBatch } from '../chain.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { TrailProblem, TrailVerification } from '../trail.ts';
+import type { TrailProblem, TrailVerification } from '../responses.ts';
 import type { AuditKey } from '../../core/keyring.ts';
 import { earlier } from '../../core/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';

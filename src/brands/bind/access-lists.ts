@@ -97,9 +97,6 @@ export function blockOf({ parts }: Statement): readonly Statement[] {
   return parts.flatMap((part) => ('kind' in part ? [] : part));
 }
 
-/** Returns a place as text, with the path of the file. */
-export type PlaceOf = (origin: Origin) => string;
-
 export function named(statements: readonly Statement[], name: string): Statement[] {
   return statements.filter((each) => nameOf(each) === name);
 }

@@ -4,12 +4,11 @@ import {
   blockOf,
   matchListOf,
   named,
-  textOfStatement,
   wordsOf,
   type FindList,
-  type PlaceOf,
   type Statement,
 } from './access-lists.ts';
+import type { PlaceOf } from '../../access/places.ts';
 import { openRulesOf } from './access-policy.ts';
 
 /** The statements that use keys for something besides the rights of grants. */
@@ -51,8 +50,8 @@ export function referencesIn(
     }
     const keys =
       role === 'requester' ? signersIn(statement) : matchListOf(blockOf(statement), find).keys;
-    const common = { role, place: at(statement.origin), text: textOfStatement(statement) };
-    return keys.map((key) => ({ key, ...common, ...(zone === undefined ? {} : { zone }) }));
+    const place = at(statement.origin);
+    return keys.map((key) => ({ key, role, place, ...(zone === undefined ? {} : { zone }) }));
   });
 }
 

@@ -1,4 +1,4 @@
-import { entryOf, placeOf, type Parts, type ReadIncluded } from '../../formats/reader.ts';
+import { entryOf, type Parts, type ReadIncluded } from '../../formats/reader.ts';
 import { allTokens, controlUses, OF_SESSION, useOf } from '../../formats/read-bind.ts';
 import type { Right } from '../../access/rights.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
@@ -21,9 +21,9 @@ import {
   wordsOf,
   type FindList,
   type MatchList,
-  type PlaceOf,
   type Statement,
 } from './access-lists.ts';
+import { placesOf, type PlaceOf } from '../../access/places.ts';
 import { policyOf } from './access-policy.ts';
 import { checkNames, checkStatements } from './access-syntax.ts';
 
@@ -38,8 +38,7 @@ interface BindRights {
 
 /** Reads what follows for grants, from the text of `readBindAccess`. Throws `KeyFileError`. */
 export function readBindRights(text: string, include: ReadIncluded, path: string): BindRights {
-  const at: PlaceOf = (origin) =>
-    origin.file === undefined ? `${path}:${origin.line}` : placeOf(origin);
+  const at = placesOf(path);
   const unread: string[] = [];
   const tokens = allTokens(text, (statement) => {
     const files = include(statement);
@@ -61,7 +60,7 @@ export function readBindRights(text: string, include: ReadIncluded, path: string
   const references = keys.flatMap(({ key, place }): Reference[] => {
     const use = useOf(uses, key.name, place.replace(/:\d+$/, ''));
     const role = use === OF_SESSION ? 'session' : 'control';
-    return use === undefined ? [] : [{ key: nameForm(key.name), role, place, text: use }];
+    return use === undefined ? [] : [{ key: nameForm(key.name), role, place }];
   });
   const isKeysOnly = named(top, 'key').length === top.length;
   const rights = { keys, zones, references, unread, findings: [], isKeysOnly };
@@ -221,14 +220,15 @@ function zonesOf(sources: Sources): ZoneAccess[] {
       if (source === undefined) return [];
       const place = at(zone.origin);
       const { type, policy } = decisionsOf(source, sources);
-      const own = {
-        name,
-        place,
-        lists: listsOf(scope, source, { ...sources, lists, name, place }),
-        named: namedIn(source, sources),
-        ...(policy === undefined || SECONDARY.test(type) ? {} : { policy: at(policy.origin) }),
-      };
-      return [scope.name === undefined ? own : { ...own, view: scope.name }];
+      return [
+        {
+          name,
+          place,
+          lists: listsOf(scope, source, { ...sources, lists, name, place }),
+          named: namedIn(source, sources),
+          ...(policy === undefined || SECONDARY.test(type) ? {} : { policy: at(policy.origin) }),
+        },
+      ];
     }),
   );
 }

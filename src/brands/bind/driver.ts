@@ -10,7 +10,7 @@ import { driverErrors } from '../driver-errors.ts';
 import { defineDriver, DriverError, DuplicateKeyError } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import type { FileServer } from '../file-server.ts';
-import { FILE_MEMBERS, line } from '../include-file.ts';
+import { FILE_MEMBERS, OPTION_LINE } from '../include-file.ts';
 import { MAX_REASON, outputOf, printedBy } from '../programs.ts';
 import { listsIn, MARKER, render, ZONE_LISTS } from './keys-and-lists.ts';
 import { neededKeys } from './needed-keys.ts';
@@ -27,14 +27,17 @@ const EXISTS = 'already exists';
 
 const options = object({
   ...FILE_MEMBERS,
-  controlHost: withDefault(described(line(), 'The address of the control channel.'), '127.0.0.1'),
+  controlHost: withDefault(
+    described(OPTION_LINE, 'The address of the control channel.'),
+    '127.0.0.1',
+  ),
   controlPort: withDefault(described(integer(1, 65_535), 'The port of the control channel.'), 953),
   controlKeyFile: withDefault(
-    described(line(), 'The file with the key of the control channel.'),
+    described(OPTION_LINE, 'The file with the key of the control channel.'),
     '/etc/bind/rndc.key',
   ),
   controlKey: optional(
-    described(line(), 'The name of the control key, if the file has several keys.'),
+    described(OPTION_LINE, 'The name of the control key, if the file has several keys.'),
   ),
   zoneLists: withDefault(
     described(

@@ -1,6 +1,7 @@
 import { listName, RIGHTS, type Right } from '../../access/rights.ts';
 import { allTokens, type Token } from '../../formats/read-bind.ts';
-import { KeyFileError, placeOf, type Origin } from '../../formats/reader.ts';
+import { placesOf } from '../../access/places.ts';
+import { KeyFileError, type Origin } from '../../formats/reader.ts';
 import { quoted } from '../../formats/writer.ts';
 import { nameForm } from '../../core/text/dns-name.ts';
 import { blockOf, treeOf, wordsOf, type Statement } from './access-lists.ts';
@@ -31,8 +32,7 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
   const zones = decidedZonesIn(top);
   const aclStatements = top.filter((each) => nameOf(each) === 'acl');
   const edits: Edit[] = [];
-  const at = (origin: Origin) =>
-    origin.file === undefined ? `${path}:${origin.line}` : placeOf(origin);
+  const at = placesOf(path);
   const textOf = ({ file }: Token) => file?.text ?? mainText;
   const replace = ({ file }: Token, start: number, end: number, text: string) =>
     void edits.push({ file: file?.path ?? path, start, end, text });

@@ -283,7 +283,7 @@ function remoteOf(entry: KnotEntry): Remote {
   // A request from the path of a socket has no address.
   const addresses = valuesOf(entry, 'address').filter((each) => !each.startsWith('/'));
   return {
-    ranges: addresses.map((each) => rangeOf(each.replace(/@\d+$/, ''), entry, 'address')),
+    ranges: addresses.map((each) => rangeOf(each.replace(/@\d+$/, ''), entry)),
     keys: keysOf(entry),
     isAutomatic: !entry.items.has('automatic-acl') || isOn(entry, 'automatic-acl'),
   };
@@ -299,7 +299,7 @@ function ruleOf(
     ranges: entry.items
       .get('address')
       ?.values.filter((each) => each !== NO_ADDRESS) // in Tsigil's rules without keys
-      .map((each) => rangeOf(each, entry, 'address')),
+      .map((each) => rangeOf(each, entry)),
     keys: keysOf(entry),
   };
   const actions = entry.items.get('action')?.values.map((each) => each.toLowerCase());
@@ -325,16 +325,15 @@ function ruleReferences(entry: KnotEntry, placeOf: PlaceOf): Reference[] {
 
 function referencesOf(entry: KnotEntry, role: Reference['role'], placeOf: PlaceOf): Reference[] {
   const place = placeOf(entry.items.get('key')?.origin ?? entry);
-  const text = `${entry.section} '${valueOf(entry, 'id')}'`;
-  return keysOf(entry).map((key) => ({ key, role, place, text: `${text}: key: ${key}` }));
+  return keysOf(entry).map((key) => ({ key, role, place }));
 }
 
-function rangeOf(text: string, entry: KnotEntry, item: string): Range {
+function rangeOf(text: string, entry: KnotEntry): Range {
   const range = readRange(text);
   if (range !== undefined) return range;
   throw new KeyFileError(
-    entry.items.get(item)?.origin ?? entry,
-    `the ${item} is neither an address, a network nor a range`,
+    entry.items.get('address')?.origin ?? entry,
+    'the address is neither an address, a network nor a range',
   );
 }
 

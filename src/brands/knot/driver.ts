@@ -3,17 +3,17 @@ import { dirname, join } from 'node:path';
 import { described, object, withDefault } from '../../core/object.ts';
 import { defineDriver, DriverError } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
-import { FILE_MEMBERS, line } from '../include-file.ts';
+import { FILE_MEMBERS, OPTION_LINE } from '../include-file.ts';
 import { knotFile } from './file.ts';
 
 const options = object({
   ...FILE_MEMBERS,
   configurationFile: withDefault(
-    described(line(), 'The configuration file of Knot DNS.'),
+    described(OPTION_LINE, 'The configuration file of Knot DNS.'),
     '/etc/knot/knot.conf',
   ),
   controlSocket: withDefault(
-    described(line(), 'The control socket of Knot DNS.'),
+    described(OPTION_LINE, 'The control socket of Knot DNS.'),
     '/run/knot/knot.sock',
   ),
 });

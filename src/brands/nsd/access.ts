@@ -266,7 +266,6 @@ function referencesIn({ section, attributes, ...entry }: NsdEntry, placeOf: Plac
         role,
         place: placeOf(origin),
         ...(section === 'zone:' ? { zone: nameForm(zone) } : {}),
-        text: `${name} ${values.join(' ')}`,
       },
     ];
   });

@@ -15,7 +15,7 @@ import { driverErrors } from '../driver-errors.ts';
 import { defineDriver, DriverError, unmet, type Requirement } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import { loadedKeys, type FileServer } from '../file-server.ts';
-import { FILE_MEMBERS, line } from '../include-file.ts';
+import { FILE_MEMBERS, OPTION_LINE } from '../include-file.ts';
 import { outputOf, printedBy } from '../programs.ts';
 
 const CONTROL_PORT = 8952;
@@ -26,28 +26,31 @@ const MAX_REST = 200;
 const options = object({
   ...FILE_MEMBERS,
   configurationFile: withDefault(
-    described(line(), 'The configuration file of NSD.'),
+    described(OPTION_LINE, 'The configuration file of NSD.'),
     '/etc/nsd/nsd.conf',
   ),
   controlSocket: withDefault(
-    described(line(), 'The Unix socket of the control channel. Ignored if `controlHost` is set.'),
+    described(
+      OPTION_LINE,
+      'The Unix socket of the control channel. Ignored if `controlHost` is set.',
+    ),
     '/run/nsd/nsd.sock',
   ),
-  controlHost: optional(described(line(), 'The address of a control channel with TLS.')),
+  controlHost: optional(described(OPTION_LINE, 'The address of a control channel with TLS.')),
   controlPort: withDefault(
     described(integer(1, 65_535), 'The port of the control channel.'),
     CONTROL_PORT,
   ),
   controlKeyFile: withDefault(
-    described(line(), 'The private key of the client, for TLS.'),
+    described(OPTION_LINE, 'The private key of the client, for TLS.'),
     '/etc/nsd/nsd_control.key',
   ),
   controlCertificateFile: withDefault(
-    described(line(), 'The certificate of the client, for TLS.'),
+    described(OPTION_LINE, 'The certificate of the client, for TLS.'),
     '/etc/nsd/nsd_control.pem',
   ),
   serverCertificateFile: withDefault(
-    described(line(), 'The certificate of NSD, for TLS.'),
+    described(OPTION_LINE, 'The certificate of NSD, for TLS.'),
     '/etc/nsd/nsd_server.pem',
   ),
 });

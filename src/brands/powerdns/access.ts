@@ -79,7 +79,6 @@ export function readPowerdnsAccess(server: PowerdnsServer): ServerConfiguration 
         role: 'requester',
         place: placeOf('AXFR-MASTER-TSIG'),
         zone: name,
-        text: `AXFR-MASTER-TSIG: ${key}`,
       });
     const signers = (kind: string) => (metadata.get(kind) ?? []).map(nameForm);
     const transfer = () => {

@@ -13,7 +13,7 @@ import {
   type KeyReferences,
   type Requirement,
 } from '../driver.ts';
-import { line, LOG_MEMBER } from '../include-file.ts';
+import { LOG_MEMBER, OPTION_LINE } from '../include-file.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './api.ts';
 import { applyPlan } from './apply.ts';
 import { readGrants, type ReadGrants } from './grants.ts';
@@ -24,10 +24,10 @@ import { readApiKey } from './requests.ts';
 
 const options = object({
   url: withDefault(
-    described(line(), 'The URL of the API of PowerDNS, without a path.'),
+    described(OPTION_LINE, 'The URL of the API of PowerDNS, without a path.'),
     'http://127.0.0.1:8081',
   ),
-  apiKeyFile: described(line(), 'The file with the API key.'),
+  apiKeyFile: described(OPTION_LINE, 'The file with the API key.'),
   requests: withDefault(described(integer(1, 64), 'The maximum number of concurrent requests.'), 8),
   zoneChanges: withDefault(
     described(

@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
 import type { Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
-import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
+import { confirm, type ConfirmationFlags } from '../output/confirmation.ts';
 import type { OutputFlags } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { optionsOfFlags, type Flag, type Flags, type ValuesOf } from './flag.ts';
@@ -110,7 +110,7 @@ export function addCommand(
   for (const each of [...(argument === undefined ? [] : [argument]), ...others])
     command.argument(...each);
   for (const option of [...options, ...optionsOfFlags(flags)]) command.addOption(option);
-  const confirm = asks === undefined ? undefined : declareDestructive(command, asks);
+  if (asks !== undefined) command.option('--yes', `do not ask for confirmation ${asks}`);
   if (columns !== undefined) withOutputFlags(command);
   if (project !== undefined) withProjectFlags(command, project === 'all');
   if (!isLocal) withConnectionFlags(command);
@@ -126,7 +126,7 @@ export function addCommand(
       terminal,
       connect: () => connect(given, terminal),
       confirm(question, reason) {
-        if (confirm === undefined) throw new Error(`'${name}' does not say when it asks`);
+        if (asks === undefined) throw new Error(`'${name}' does not say when it asks`);
         return confirm(question, given, terminal, reason);
       },
     });

@@ -74,9 +74,8 @@ export function parsed<T>(
   value: string,
   description: string,
   read: (text: string, earlier: T | undefined) => T,
-  traits: FlagTraits = {},
 ): Flag<T> {
-  return { value, description, read, ...traits };
+  return { value, description, read };
 }
 
 export function required<T>(flag: Flag<T>): SetFlag<T> {

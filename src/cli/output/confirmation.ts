@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { CommandError, EXIT } from './command-error.ts';
 import { plainText } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
@@ -13,32 +12,7 @@ export interface ConfirmationFlags {
  * any other reply, and if the command is not interactive. The caller must not change anything
  * before this call.
  */
-export type Confirm = (
-  question: string,
-  flags: ConfirmationFlags,
-  terminal: Terminal,
-  reason?: string,
-) => Promise<void>;
-
-const CONDITIONS = new WeakMap<Command, string>();
-
-/**
- * Declares that `command` can remove, disable or open something that its arguments do not name.
- * `condition` states when the command asks for confirmation, as a clause that begins with `when` or
- * `before`. Adds the flag `--yes`. Returns the function that asks for confirmation.
- */
-export function declareDestructive(command: Command, condition: string): Confirm {
-  CONDITIONS.set(command, condition);
-  command.option('--yes', `do not ask for confirmation ${condition}`);
-  return confirm;
-}
-
-/** Returns undefined for a command that never asks for confirmation. */
-export function conditionOf(command: Command): string | undefined {
-  return CONDITIONS.get(command);
-}
-
-async function confirm(
+export async function confirm(
   question: string,
   { yes }: ConfirmationFlags,
   terminal: Terminal,

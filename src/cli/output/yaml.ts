@@ -7,7 +7,7 @@ const load = createRequire(import.meta.url);
  * Returns the YAML library. The first call loads the library, so that other commands do not load
  * its 70 modules.
  */
-function yaml(): typeof import('yaml') {
+export function yaml(): typeof import('yaml') {
   return load('yaml') as typeof import('yaml'); // `require` returns the same module as `import`
 }
 

@@ -1,8 +1,8 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { isObject } from '../../core/field.ts';
 import { shellWord } from '../../core/text/shell-word.ts';
-import { createFolder, readWholeFile } from '../../net/files.ts';
+import { readWholeFile } from '../../net/files.ts';
+import { writeSyncedFile } from '../../net/synced-file.ts';
 import { codeOf, faultOf } from '../../net/faults.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -69,13 +69,9 @@ export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles)
       'No folder for the profile: HOME and XDG_CONFIG_HOME are not set',
       'Set XDG_CONFIG_HOME to a folder that you can write to.',
     );
-  const written = `${path}.${crypto.randomUUID()}`;
   try {
-    createFolder(dirname(path));
-    writeFileSync(written, `${JSON.stringify(content, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
-    renameSync(written, path);
+    writeSyncedFile(path, `${JSON.stringify(content, null, 2)}\n`);
   } catch (cause) {
-    rmSync(written, { force: true });
     throw unusable(path, `cannot be written: ${faultOf(cause).message}`);
   }
   return path;

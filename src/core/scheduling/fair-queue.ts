@@ -18,10 +18,14 @@ export interface FairQueue {
    * rejects with the reason of the signal.
    */
   run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal, slots?: number): Promise<T>;
-  readonly waiting: number;
 }
 
 const RETRY_AFTER_SECONDS = 1;
+
+export function busy(): ServiceError {
+  const message = 'The service is busy with other requests. Try again later.';
+  return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
 
 interface Waiting {
   readonly slots: number;
@@ -124,13 +128,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           start(share, slots);
         } else {
           if (share.waiting.size >= maxWaitingPerOwner || waiting >= maxWaiting) {
-            throw new ServiceError(
-              'unavailable',
-              'The service is busy with other requests. Try again later.',
-              {
-                retryAfterSeconds: RETRY_AFTER_SECONDS,
-              },
-            );
+            throw busy();
           }
           await wait(share, slots, signal);
         }
@@ -146,9 +144,6 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         serveNext();
         forget(owner, share);
       }
-    },
-    get waiting() {
-      return waiting;
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Fault } from '../../core/fault.ts';
 import type { NameServer } from '../../resources/name-server.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { eachInSlices } from '../../core/scheduling/slicer.ts';
-import { newSlicer } from '../../brands/slices.ts';
+import { newSlicer } from '../../net/slices.ts';
 import {
   isDelivered,
   isOnServer,

@@ -5,7 +5,7 @@ import type { Right } from '../../access/rights.ts';
 import { eachInSlices } from '../../core/scheduling/slicer.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
 import type { Expectation } from '../../net/probe.ts';
-import { newSlicer } from '../../brands/slices.ts';
+import { newSlicer } from '../../net/slices.ts';
 
 /** The keys that a name server is expected to accept and to refuse. */
 export interface KeyPlan {

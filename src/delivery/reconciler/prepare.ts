@@ -6,7 +6,7 @@ import type { Claim, Delivery, DeliveryStore, Desire, PassPlan } from '../delive
 import type { Fault } from '../../core/fault.ts';
 import { nextIfOver, type Slicer } from '../../core/scheduling/slicer.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
-import { newSlicer } from '../../brands/slices.ts';
+import { newSlicer } from '../../net/slices.ts';
 import { isOnServer, rowsById, surplusOf, undeliverableRow, UNREADABLE } from './delivery-rows.ts';
 import { newStamp, nextStamps, withoutBlocked, withoutHeld } from './hold.ts';
 import { readDesired, type LastRead, type ReadState } from './last-read.ts';

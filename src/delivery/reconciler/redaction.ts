@@ -1,5 +1,5 @@
 import { eachInSlices } from '../../core/scheduling/slicer.ts';
-import { newSlicer } from '../../brands/slices.ts';
+import { newSlicer } from '../../net/slices.ts';
 
 /** A form in which a text may contain a secret. */
 interface Form {

@@ -10,7 +10,7 @@ import type { Clock, Store } from '../../core/ports.ts';
 import { nameServer } from '../../resources/name-server.ts';
 import { parts } from '../../core/scheduling/slicer.ts';
 import { insertRecords } from '../../audit/store/records.ts';
-import { newSlicer } from '../../sql/reader.ts';
+import { newSlicer } from '../../net/slices.ts';
 import { joined, type Fragment, places } from '../../sql/fragments.ts';
 import type { Database, Sql } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';

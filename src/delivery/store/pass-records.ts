@@ -7,7 +7,8 @@ import {
 import type { Clock } from '../../core/ports.ts';
 import { nextIfOver, parts } from '../../core/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../core/text/timestamps.ts';
-import { newSlicer, pages } from '../../sql/reader.ts';
+import { pages } from '../../sql/reader.ts';
+import { newSlicer } from '../../net/slices.ts';
 import { joined, type Fragment, places } from '../../sql/fragments.ts';
 import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 import { stampsIn } from './claims.ts';

@@ -2,8 +2,9 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asError, ServiceError } from '../../core/errors.ts';
-import { createFairQueue, type FairQueue } from '../../core/scheduling/fair-queue.ts';
-import { createSlicer, type Slicer } from '../../core/scheduling/slicer.ts';
+import { busy, createFairQueue, type FairQueue } from '../../core/scheduling/fair-queue.ts';
+import type { Slicer } from '../../core/scheduling/slicer.ts';
+import { newSlicer } from '../../net/slices.ts';
 import { isConnected } from '../connection/connections.ts';
 import { isShed } from '../connection/pipelining.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -296,10 +297,6 @@ export function createLongWork(concurrency: number): RunLongWork {
   };
 }
 
-export function newSlicer(): Slicer {
-  return createSlicer(() => performance.now());
-}
-
 /** Creates a budget for the bytes of large responses, of which one owner gets a quarter. */
 export function createUnsentBudget(maxBytes: number) {
   const share = maxBytes * BYTES_SHARE;
@@ -341,11 +338,6 @@ export function createUnsentBudget(maxBytes: number) {
 
 function isLarge(payload: unknown): payload is string | Buffer {
   return (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length > SMALL_BYTES;
-}
-
-function busy(): ServiceError {
-  const message = 'The service is busy with other requests. Try again later.';
-  return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 function noRoom(): ServiceError {

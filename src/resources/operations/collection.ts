@@ -2,7 +2,7 @@ import { readChanges, readCreation } from './body.ts';
 import type { Caller } from '../../core/caller.ts';
 import { admitChange } from './admission.ts';
 import { change, type ChangeContext, type Dependencies } from './change.ts';
-import { MAX_NAMED, ServiceError } from '../../core/errors.ts';
+import { MAX_NAMED, ServiceError, isUnavailable } from '../../core/errors.ts';
 import { normaliseUuid } from '../../core/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
 import { isLive, showLive } from './live-status.ts';
@@ -260,10 +260,6 @@ export async function deleteResource(
     dependencies.onTokenRevoked(id);
     throw unstoredRevocation(dependencies, error);
   }
-}
-
-function isUnavailable(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && error.code === 'unavailable';
 }
 
 function unstoredRevocation(

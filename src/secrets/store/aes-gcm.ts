@@ -1,9 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-
-const ALGORITHM = 'aes-256-gcm';
-const NONCE_OCTETS = 12;
-/** The length of the tag in octets. Both calls set it, because Node.js accepts shorter tags. */
-const TAG = { authTagLength: 16 } as const;
+import { randomBytes } from 'node:crypto';
+import { decrypt, encrypt, NONCE_OCTETS } from '../../core/aes-gcm.ts';
 
 /**
  * Encrypts octets with AES-256-GCM and a random nonce (NIST SP 800-38D). Returns nonce, ciphertext
@@ -11,10 +7,7 @@ const TAG = { authTagLength: 16 } as const;
  */
 export function seal(key: Buffer, context: string, content: Buffer): string {
   const nonce = takeNonce();
-  const cipher = createCipheriv(ALGORITHM, key, nonce, TAG);
-  cipher.setAAD(Buffer.from(context));
-  const sealed = [nonce, cipher.update(content), cipher.final()];
-  return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url');
+  return Buffer.concat([nonce, encrypt(key, nonce, context, content)]).toString('base64url');
 }
 
 /** The nonces that are drawn at once, because drawing one takes as long as drawing all. */
@@ -32,13 +25,5 @@ function takeNonce(): Buffer {
 /** Decrypts what `seal` returned. Throws `Error` if the key, the context or the text differs. */
 export function open(key: Buffer, context: string, sealed: string): Buffer {
   const octets = Buffer.from(sealed, 'base64url');
-  const end = octets.length - TAG.authTagLength;
-  if (end < NONCE_OCTETS) throw new Error('the ciphertext is too short');
-  const decipher = createDecipheriv(ALGORITHM, key, octets.subarray(0, NONCE_OCTETS), TAG);
-  decipher.setAAD(Buffer.from(context));
-  decipher.setAuthTag(octets.subarray(end));
-  // The plaintext must not be used before final(), because only final() checks the tag.
-  const content = decipher.update(octets.subarray(NONCE_OCTETS, end));
-  decipher.final();
-  return content;
+  return decrypt(key, octets.subarray(0, NONCE_OCTETS), context, octets.subarray(NONCE_OCTETS));
 }

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError, isUnavailable } from '../../core/errors.ts';
 import type { DatabaseObserver, Sql, TransactionSql } from '../sql.ts';
 import { isCollision, translate } from './postgres-faults.ts';
 import { createLocks } from './locks.ts';
@@ -68,7 +68,7 @@ export async function transaction<T>(
       ));
     // After a fault of the server, such as a change to standby, the pool does not use this
     // connection again.
-    keep = undone && !(error instanceof ServiceError && error.code === 'unavailable');
+    keep = undone && !isUnavailable(error);
     throw error;
   } finally {
     client.release(!keep);

@@ -2,7 +2,6 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import {
   closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdtempSync,
   openSync,
@@ -13,6 +12,7 @@ import { dirname, join, resolve } from 'node:path';
 import { ServiceError } from '../../core/errors.ts';
 import { timestampOf } from '../../core/text/timestamps.ts';
 import { codeOf } from '../../net/faults.ts';
+import { syncPath } from '../../net/synced-file.ts';
 import type { SqlRow, SqlValue } from '../sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/sqlite-faults.ts';
@@ -50,14 +50,14 @@ export async function backUpSqlite(
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resume) => setImmediate(resume));
     signal?.throwIfAborted();
     masterKeys = masterKeysOf(copy);
-    sync(copy);
+    syncPath(copy);
     publish(copy, path);
   } catch (error) {
     throw translate(error, source);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  sync(dirname(path));
+  syncPath(dirname(path));
   return masterKeys;
 }
 
@@ -91,16 +91,6 @@ function masterKeysOf(path: string): readonly string[] {
     return rows.map(({ id }: SqlRow) => String(id));
   } finally {
     connection.close();
-  }
-}
-
-/** Syncs a file, or the entries of a folder, to disk. */
-export function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 

@@ -39,7 +39,7 @@ export function watchFiles(
   }));
   let reported = false;
   return () => {
-    const lost = known.find(({ name, file }) => !isSame(file, identify(name)));
+    const lost = known.find(({ name, file }) => !isSameFile(file, identify(name)));
     if (lost === undefined) {
       reported = false;
       return;
@@ -51,7 +51,10 @@ export function watchFiles(
   };
 }
 
-function isSame(known: FileIdentity | undefined, found: FileIdentity | undefined): boolean {
+export function isSameFile(
+  known: FileIdentity | undefined,
+  found: FileIdentity | undefined,
+): boolean {
   return (
     known !== undefined && found !== undefined && known.ino === found.ino && known.dev === found.dev
   );

@@ -1,6 +1,6 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { performance } from 'node:perf_hooks';
-import { asError, ServiceError } from '../../core/errors.ts';
+import { asError, ServiceError, isUnavailable } from '../../core/errors.ts';
 import type { DatabaseObserver, Sql } from '../sql.ts';
 import { LOCK_WAIT_MS, pauseForLock, retrying } from './connection/busy.ts';
 import { isBusy, translate } from './connection/sqlite-faults.ts';
@@ -176,7 +176,7 @@ export function startGroupCommit(
               pending.refused = false;
               report = () => resolve(value);
             } catch (error) {
-              if (isFault(error)) throw error;
+              if (isUnavailable(error)) throw error;
               pending.refused = true;
               report = () => reject(error);
             }
@@ -196,9 +196,4 @@ export function startGroupCommit(
 
 function refusal(message: string): ServiceError {
   return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
-}
-
-/** A fault of the machine affects the whole transaction. Any other error affects one write. */
-function isFault(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === 'unavailable';
 }

@@ -21,10 +21,11 @@ import { isObject } from '../../core/field.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { codeOf } from '../../net/faults.ts';
 import { createFolder } from '../../net/files.ts';
+import { syncPath, withDescriptor } from '../../net/synced-file.ts';
 import type { Snapshot } from '../sql.ts';
-import { copyInto, NO_LINKS, sync } from './backup.ts';
+import { copyInto, NO_LINKS } from './backup.ts';
 import { translate } from './connection/sqlite-faults.ts';
-import { identify } from './file-watch.ts';
+import { identify, isSameFile } from './file-watch.ts';
 import { lockFileBeside } from './lock.ts';
 import { openSqliteSnapshot, readSnapshot } from './read-only.ts';
 
@@ -60,8 +61,7 @@ const FOLDER = /^\.restore-\w{6}$/;
 export async function stageRestore(file: string, location: string): Promise<StagedRestore> {
   const target = realPathOf(resolve(location));
   const source = resolve(file);
-  const [one, other] = [identify(source), identify(target)];
-  if (one !== undefined && one.dev === other?.dev && one.ino === other.ino)
+  if (isSameFile(identify(source), identify(target)))
     throw new ServiceError('bad_request', `'${file}' is the database itself. Use a backup`);
   const owner = ownerOf(target);
   await checkIntegrity(file, source);
@@ -149,8 +149,7 @@ function removeLeftovers(target: string): void {
     const rest = entry.slice(name.length);
     const found = identify(path);
     if (FOLDER.test(rest)) rmSync(path, { recursive: true, force: true });
-    else if (rest.startsWith('.replaced-') && found?.ino === file?.ino && found?.dev === file?.dev)
-      rmSync(path);
+    else if (rest.startsWith('.replaced-') && isSameFile(found, file)) rmSync(path);
   }
 }
 
@@ -161,17 +160,14 @@ function publish(
   isReadable: boolean,
 ): string | undefined {
   if (!isEmptied(copy)) throw inUse(copy);
-  const descriptor = openSync(copy, 'r+');
-  try {
+  withDescriptor(openSync(copy, 'r+'), (descriptor) => {
     if (isRoot) fchownSync(descriptor, uid, gid);
     fchmodSync(descriptor, mode);
     fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  });
   const aside = existsSync(target) ? keepAside(target, isReadable) : undefined;
   renameSync(copy, target);
-  sync(dirname(target));
+  syncPath(dirname(target));
   return aside;
 }
 
@@ -187,7 +183,7 @@ function keepAside(target: string, isReadable: boolean): string {
   const sideFiles = SIDE_FILES.filter((suffix) => existsSync(`${target}${suffix}`));
   link(target, aside);
   if (!isReadable) for (const suffix of sideFiles) link(`${target}${suffix}`, `${aside}${suffix}`);
-  sync(dirname(target));
+  syncPath(dirname(target));
   for (const suffix of sideFiles) rmSync(`${target}${suffix}`);
   return aside;
 }
@@ -211,7 +207,7 @@ function link(path: string, name: string): void {
   } catch (error) {
     if (!NO_LINKS.includes(codeOf(error))) throw error;
     copyFileSync(path, name);
-    sync(name);
+    syncPath(name);
   }
 }
 

@@ -144,12 +144,12 @@ test('names the requesters and the keys of NOTIFY', () => {
   const zone =
     'zone:\n  name: X\n  request-xfr: AXFR 192.0.2.1@53 K1.\n  request-xfr: 192.0.2.2 K1. tls\n  allow-notify: 192.0.2.1 NOKEY\n  allow-notify: 192.0.2.1 k2\n';
   expect(readNsdAccess(KEYS + PATTERNS + zone).references).toEqual([
-    { key: 'k2', role: 'requester', place: 'nsd.conf:13', text: 'notify: 192.0.2.1@53 k2' },
+    { key: 'k2', role: 'requester', place: 'nsd.conf:13' },
     ...[
-      ['k1', 'requester', 16, 'request-xfr: AXFR 192.0.2.1@53 K1.'],
-      ['k1', 'requester', 17, 'request-xfr: 192.0.2.2 K1. tls'],
-      ['k2', 'notify', 19, 'allow-notify: 192.0.2.1 k2'],
-    ].map(([key, role, line, text]) => ({ key, role, place: `nsd.conf:${line}`, zone: 'x', text })),
+      ['k1', 'requester', 16],
+      ['k1', 'requester', 17],
+      ['k2', 'notify', 19],
+    ].map(([key, role, line]) => ({ key, role, place: `nsd.conf:${line}`, zone: 'x' })),
   ]);
 });
 

@@ -85,7 +85,6 @@ test('names the requesters, the keys that are missing, and addresses that are no
       role: 'requester',
       place: 'AXFR-MASTER-TSIG of x',
       zone: 'x',
-      text: 'AXFR-MASTER-TSIG: k1.',
     },
   ]);
   expect(findings.map(({ kind, place, text }) => `${kind} (${place}): ${text}`)).toEqual([

@@ -35,7 +35,6 @@ describe('a fair queue', () => {
     });
     all.push(queue.run('b', job('b1')));
     await expect(queue.run('c', job('c1'))).rejects.toMatchObject({ code: 'unavailable' });
-    expect(queue.waiting).toBe(2);
     for (const name of ['a1', 'b1', 'a2']) await release(name);
     expect((await Promise.all(all)).sort()).toEqual(['a1', 'a2', 'b1']);
   });
@@ -53,7 +52,6 @@ describe('a fair queue', () => {
     await release('c1');
     await Promise.all([first, third]);
     expect(began).toEqual(['a1', 'c1']);
-    expect(queue.waiting).toBe(0);
   });
 
   test('frees the slot of a job that throws', async () => {

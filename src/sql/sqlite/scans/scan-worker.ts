@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { asError, ServiceError } from '../../../core/errors.ts';
+import { asError, isUnavailable } from '../../../core/errors.ts';
 import { typeOfCollection } from '../../../resources/resources.ts';
 import { scanOn } from './scan.ts';
 import type { ScanFailure, ScanReply, ScanRequest } from './scan-thread.ts';
@@ -56,8 +56,7 @@ function close(): void {
 
 function describeError(error: unknown): ScanFailure {
   const { message, stack = '' } = asError(error);
-  if (!(error instanceof ServiceError && error.code === 'unavailable'))
-    return { unavailable: false, message, stack };
+  if (!isUnavailable(error)) return { unavailable: false, message, stack };
   const { retryAfterSeconds, cause } = error.details;
   return {
     unavailable: true,
