@@ -46,6 +46,7 @@ import { runEncryption } from './secrets/store/encryption.ts';
 import { KEYSTONE_METRICS } from './keystone/metrics.ts';
 import { runSessionCleanUp } from './tokens/job/sessions.ts';
 import { TOKEN_METRICS } from './tokens/metrics.ts';
+import { clientsIn } from './uses/clients.ts';
 import { createLogReaderOf } from './uses/log-reader.ts';
 import { createUseReader, LOG_STORE } from './uses/store.ts';
 import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
@@ -168,6 +169,7 @@ export function lastingDependencies(
   { trail, recording }: Audit,
   { status, agents }: RunningDelivery,
 ): LastingDependencies {
+  const uses = createUseReader(database.reads);
   return {
     store,
     clock,
@@ -180,7 +182,8 @@ export function lastingDependencies(
     recording,
     rotations: { ...DEFAULT_ROTATIONS, ...dependencies.rotations },
     delivery: status,
-    uses: createUseReader(database.reads),
+    uses,
+    clients: clientsIn(uses),
     agents,
     onTokenRevoked: (id) => revokedTokens.add(id),
     warn: ({ type, id, requestId, message }) =>

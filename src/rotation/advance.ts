@@ -15,7 +15,7 @@ import { grantsOfKey } from '../resources/grant-rules.ts';
 import { leave, relink } from './lineage-rows.ts';
 import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { daysUntil, expiryOf, firstWarning, nextWarning } from '../resources/expiry.ts';
-import { useAfterRetirement, type UseAfterRetirement } from '../uses/clients.ts';
+import type { UseAfterRetirement } from './clients.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { factsOf, type Rotation } from './facts.ts';
 import { RETIRE_RIGHT } from '../resources/limits.ts';
@@ -232,7 +232,7 @@ async function lookAtRetired(
   row: Lifecycle,
   observer: RotationObserver,
 ): Promise<boolean> {
-  const { store, clock, uses } = dependencies;
+  const { store, clock, clients } = dependencies;
   const key = await store.get(retiredKey, row.id);
   if (key === undefined || key.purge_at <= clock()) {
     await changeRow(dependencies, SERVICE, row, async (changes) => {
@@ -241,8 +241,7 @@ async function lookAtRetired(
     });
     return false;
   }
-  const found = await uses.usesOfRetired([row.id]);
-  const use = useAfterRetirement(key, found);
+  const [use] = await clients.usesAfterRetirement([key]);
   const isFirst = use !== undefined && row.tripped_at === null;
   const went = await changeRow(dependencies, SERVICE, row, async (changes) => {
     const now = changes.now();

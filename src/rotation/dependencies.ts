@@ -1,11 +1,11 @@
 import { DAY_MS } from '../core/text/timestamps.ts';
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { Dependencies } from '../resources/operations/change.ts';
-import type { UseReader } from '../uses/ports.ts';
+import type { Clients } from './clients.ts';
 
 export interface RotationDependencies extends Dependencies {
   readonly delivery: DeliveryStatus;
-  readonly uses: UseReader;
+  readonly clients: Clients;
   readonly rotations: Rotations;
 }
 

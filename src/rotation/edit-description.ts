@@ -9,6 +9,7 @@ import type { RotationDependencies } from './dependencies.ts';
 import { settle, withoutMembers } from './advance.ts';
 import { expiryOf, firstWarning } from '../resources/expiry.ts';
 import { ownRow } from './rotate.ts';
+import { NOTHING_KNOWN } from './clients.ts';
 import { showLifecycle, type ShownLifecycle } from './lifecycle-response.ts';
 
 /** What a caller says about a key. Members that are undefined stay as they are. */
@@ -55,8 +56,8 @@ export async function describeKey(
     const row = await ownRow(changes, dependencies, key, known, now);
     const shown = async () => {
       const { settings } = dependencies;
-      // Without the reader of uses, which reads outside of the transaction, no use is shown.
-      const own = { store: changes, settings };
+      // What shows uses reads outside of the transaction.
+      const own = { store: changes, clients: NOTHING_KNOWN, settings };
       return describedState(await showLifecycle(own, context.caller, id));
     };
     if (expects?.(await shown()) === false)

@@ -1,4 +1,3 @@
-import { clientFacts } from '../uses/clients.ts';
 import type { KeyOnServer } from '../delivery/delivery-ports.ts';
 import type { Lifecycle, Lineage } from '../resources/lineage.ts';
 import type { NameServer } from '../resources/name-server.ts';
@@ -23,17 +22,16 @@ export interface Rotation {
 export async function factsOf(
   {
     delivery,
-    uses,
+    clients: { clientsOf },
     clock,
     rotations,
-  }: Pick<RotationDependencies, 'delivery' | 'uses' | 'clock' | 'rotations'>,
+  }: Pick<RotationDependencies, 'delivery' | 'clients' | 'clock' | 'rotations'>,
   { row, lineage, key, successor }: Rotation,
 ): Promise<RotationFacts> {
   const now = clock();
   const { windowMs } = rotations;
   const [former = [], next = []] = await delivery.ofKeys([key, successor]);
-  const clients = await clientFacts(
-    uses,
+  const clients = await clientsOf(
     { id: key.id, places: former },
     { id: successor.id, places: next },
     { now, windowMs, overlapMs: (row.overlap_seconds ?? 0) * 1000 },

@@ -25,8 +25,6 @@ import {
 } from '../resources/lineage.ts';
 import { marksOf, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { NO_ROTATION } from './lineage-rows.ts';
-import { useAfterRetirement } from '../uses/clients.ts';
-import type { UseReader } from '../uses/ports.ts';
 import type { RotationDependencies } from './dependencies.ts';
 import { withoutMembers } from './advance.ts';
 import { expiryOf } from '../resources/expiry.ts';
@@ -103,11 +101,10 @@ export type ShownLifecycle = ValueOf<typeof LIFECYCLE>;
 export async function showLifecycle(
   {
     store,
-    uses: reader,
+    clients,
     settings,
-  }: Pick<RotationDependencies, 'settings'> & {
+  }: Pick<RotationDependencies, 'clients' | 'settings'> & {
     readonly store: Pick<Reader, 'get' | 'find'>;
-    readonly uses?: Pick<UseReader, 'usesOfRetired'>;
   },
   caller: Caller,
   id: string,
@@ -125,13 +122,13 @@ export async function showLifecycle(
   const ids = rows.map((each) => each.id);
   const living = await store.find(tsigkey, 'id', ids);
   const retired = await store.find(retiredKey, 'id', ids);
-  const uses = retired.length === 0 ? [] : await reader?.usesOfRetired(ids);
+  const uses = await clients.usesAfterRetirement(retired);
   const keys: ShownLifecycle['keys'][number][] = [];
   for (const each of rows.toSorted((one, other) => one.position - other.position)) {
     const gone = retired.find((other) => other.id === each.id);
     const member = living.find((other) => other.id === each.id) ?? (gone && asKey(gone));
     if (member === undefined || !(await isVisible(store, tsigkey, caller, member))) continue;
-    const use = gone && useAfterRetirement(gone, uses ?? []);
+    const use = gone && uses.find((other) => other.id === each.id);
     keys.push({
       ...shownKey(member, each, caller),
       expires_at: gone ? each.expires_at : expiryOf(member, each, settings.maxAgeDays),

@@ -1,6 +1,6 @@
 import { earlier, millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import type { Lifecycle, WaitingReason } from '../resources/lineage.ts';
-import type { ClientFacts } from '../uses/clients.ts';
+import type { ClientFacts } from './clients.ts';
 
 /** What is known of a rotation outside its row. */
 export interface RotationFacts extends ClientFacts {

@@ -1,40 +1,34 @@
 import type { Clock } from '../core/ports.ts';
 import { earlier } from '../core/text/timestamps.ts';
 import type { RetiredKey } from '../resources/lineage.ts';
+import type {
+  ClientFacts,
+  Clients,
+  ClientWindow,
+  PlacedKey,
+  UseAfterRetirement,
+} from '../rotation/clients.ts';
 import { coverageText, isUse, showsWholeDay, unusedSince, usesOf } from './key-uses.ts';
 import type { KeyPlace, StoredUse, UseReader } from './ports.ts';
 
-/** What logs show of the clients of a key that is being replaced, and of its successor. */
-export interface ClientFacts {
-  /**
-   * The name servers whose logs do not show every use of a whole day, or whose configuration cannot be read. Null if
-   * the key has no name server.
-   */
-  readonly unknownOn: readonly string[] | null;
-  /** The clients that were seen with the former key during the overlap, but not with the successor. */
-  readonly remainingClients: readonly string[];
-  /** The clients that were seen with the former key just now: within the window. */
-  readonly users: readonly string[];
-  /** The clients that were seen with the successor, or null if others may use it. */
-  readonly successorUsers: readonly string[] | null;
-}
-
-/** A key by its id, and the name servers that should have it or still have it. */
-interface PlacedKey {
-  readonly id: string;
-  readonly places: readonly KeyPlace[];
+/** What the logs of name servers show of the clients of keys. */
+export function clientsIn(reader: UseReader): Clients {
+  return {
+    clientsOf: (...of) => clientFacts(reader, ...of),
+    async usesAfterRetirement(keys) {
+      const ids = keys.map(({ id }) => id);
+      const found = keys.length === 0 ? [] : await reader.usesOfRetired(ids);
+      return keys.flatMap((key) => useAfterRetirement(key, found) ?? []);
+    },
+  };
 }
 
 /** A key that one log may have missed is never taken as unused. */
-export async function clientFacts(
+async function clientFacts(
   reader: Pick<UseReader, 'uses'>,
   key: PlacedKey,
   successor: PlacedKey,
-  {
-    now,
-    windowMs,
-    overlapMs,
-  }: { readonly now: string; readonly windowMs: number; readonly overlapMs: number },
+  { now, windowMs, overlapMs }: ClientWindow,
 ): Promise<ClientFacts> {
   const ids = [...new Set([...key.places, ...successor.places].map(({ server }) => server.id))];
   const { uses = [], full = new Set<string>() } =
@@ -103,16 +97,7 @@ export async function keysUnused(
   });
 }
 
-/** A use of a retired key that the logs of name servers show. */
-export interface UseAfterRetirement {
-  readonly id: string;
-  readonly name: string;
-  readonly count: number;
-  readonly lastAt: string;
-  readonly addresses: readonly string[];
-}
-
-export function useAfterRetirement(
+function useAfterRetirement(
   { id, name, retired_at: retiredAt }: Pick<RetiredKey, 'id' | 'name' | 'retired_at'>,
   found: readonly StoredUse[],
 ): UseAfterRetirement | undefined {

@@ -8,6 +8,7 @@ import type { Settings } from '../../src/core/settings.ts';
 import { hideSecret } from '../../src/audit/change-log.ts';
 import type { Dependencies } from '../../src/resources/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/resources/policy.ts';
+import { NOTHING_KNOWN } from '../../src/rotation/clients.ts';
 import { DEFAULT_ROTATIONS } from '../../src/rotation/dependencies.ts';
 import { openDatabase } from '../../src/database/open-database.ts';
 import type { DatabaseSettings } from '../../src/sql/sql.ts';
@@ -94,6 +95,7 @@ export function serverDependenciesOn(
       },
     },
     version: '0.0.0',
+    clients: NOTHING_KNOWN,
     rotations: DEFAULT_ROTATIONS,
     agents: { desired: absent, observed: absent, renew: absent },
     delivery: {
@@ -108,7 +110,7 @@ export function serverDependenciesOn(
       milliseconds: () => 0,
       changed: absent,
     },
-    uses: { uses: absent, usesOfRetired: absent },
+    uses: { uses: absent },
     recording: {
       fingerprint: hideSecret,
       recorded: () => undefined,

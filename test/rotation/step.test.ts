@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { KeyOnServer } from '../../src/delivery/delivery-ports.ts';
+import { NOTHING_KNOWN } from '../../src/rotation/clients.ts';
 import { nextStep, type RotatingKey, type RotationFacts } from '../../src/rotation/step.ts';
 
 const NOW = '2030-01-31T12:00:00.000000';
@@ -161,6 +163,20 @@ describe('the next step of a rotation', () => {
   test.each(CASES)('%s', (_, row, facts, expected) => {
     const step = nextStep({ ...ROW, ...row }, { ...IDLE, ...facts });
     expect(step.retire ? RETIRES : step.row).toEqual(expected);
+  });
+
+  test('waits for people if nothing is known of clients', async () => {
+    const window = { now: NOW, windowMs: 1, overlapMs: 1 };
+    const on = (...names: string[]) => ({
+      id: '',
+      places: names.map((name) => ({ server: { name } }) as KeyOnServer),
+    });
+    for (const names of [[], ['ns1']]) {
+      const known = await NOTHING_KNOWN.clientsOf(on(...names), on('ns1'), window);
+      const step = nextStep(ROW, { ...IDLE, ...known });
+      expect(step).toEqual({ retire: false, row: waits('unknown_consumers', ...names) });
+      expect(known.successorUsers).toBeNull();
+    }
   });
 
   test('a key is retired only while its successor is verified, whatever else is known', () => {

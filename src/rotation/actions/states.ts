@@ -9,8 +9,9 @@ import { isVisible } from '../../resources/operations/visibility.ts';
 import { keyFacts, tsigkey, type KeyFacts } from '../../resources/tsigkey.ts';
 import { actionsWith } from '../../resources/operations/action.ts';
 import type { RotationDependencies } from '../dependencies.ts';
+import type { UsesDependencies } from '../../uses/actions.ts';
 
-const defineAction = actionsWith<RotationDependencies>();
+const defineAction = actionsWith<RotationDependencies & UsesDependencies>();
 
 export const KEY_STATES = responseObject({
   states: described(
