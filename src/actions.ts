@@ -9,7 +9,9 @@ import { keyReveal } from './keys/actions/reveal.ts';
 import { tldBulk } from './tlds/actions.ts';
 import { OPENING_KEYS_ACTIONS } from './keys/actions/opening-keys.ts';
 import { keyStatesAction } from './rotation/actions/states.ts';
+import { ROTATION_STATES } from './rotation/key-states.ts';
 import { keyUsesAction, type UsesDependencies } from './uses/actions.ts';
+import { USE_STATES } from './uses/key-states.ts';
 import { ROTATION_ACTIONS } from './rotation/actions/steps.ts';
 import type { RotationDependencies } from './rotation/dependencies.ts';
 import { SESSION_ACTIONS } from './tokens/actions/sessions.ts';
@@ -32,7 +34,7 @@ export const ACTIONS: readonly Action<AllDependencies>[] = [
   keyExport,
   keyReveal,
   ...GRANT_ACTIONS,
-  keyStatesAction,
+  keyStatesAction<AllDependencies>([ROTATION_STATES, USE_STATES]),
   keyUsesAction,
   ...ROTATION_ACTIONS,
   tldBulk,

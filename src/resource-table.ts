@@ -12,6 +12,8 @@ import { SERVER_DELETION, ZONE_DELETION } from './keys/commands/deletion-reasons
 import { KEY_DELIVERY, reportRemoving } from './delivery/commands/deliveries.ts';
 import { reportOpeningKeys } from './keys/commands/grants.ts';
 import { DEFAULT_ALGORITHM, KEY_VERBS } from './keys/commands/verbs.ts';
+import { DESCRIBED_KEYS } from './rotation/commands/key-states.ts';
+import { KEY_DELETION, UNUSED_KEYS } from './uses/commands.ts';
 
 export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
@@ -48,6 +50,8 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     },
     delivery: KEY_DELIVERY,
     ...KEY_VERBS,
+    selections: [UNUSED_KEYS, DESCRIBED_KEYS],
+    deletion: KEY_DELETION,
     referenceVerbs: {
       create: 'apply the key to',
       set: 'apply the key to',
@@ -94,7 +98,6 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     nameIsArgument: true,
     referenceVerbs: { create: 'serve the zone with' },
     reports: [{ isForTables: true, write: reportOpeningKeys(zone, false) }],
-    forces: { delete: 'delete zones with which keys lose rights' },
     deletion: ZONE_DELETION,
     examples: {
       create: [

@@ -1,6 +1,6 @@
 /** What the console reads of the responses of the service. */
 
-import type { KEY_STATES } from '../rotation/actions/states.ts';
+import type { KEY_STATES } from '../rotation/key-states.ts';
 import type { ShownUses } from '../uses/key-uses.ts';
 import type { RemovingKeys, ShownDeliveries, ShownRequirement } from '../delivery/responses.ts';
 import type { ValueOf } from '../core/field.ts';

@@ -14,12 +14,12 @@ type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
 export type Defaulted<T> = Kind<T> & { readonly absent: { readonly value: T } };
 
 type Member = Kind & { readonly absent?: 'omitted' | { readonly value: unknown } };
-type Members = Readonly<Record<string, Member>>;
+export type Members = Readonly<Record<string, Member>>;
 type OptionalName<M extends Members> = {
   [Name in keyof M]: M[Name] extends { readonly absent: 'omitted' } ? Name : never;
 }[keyof M];
 
-type ObjectOf<M extends Members> = {
+export type ObjectOf<M extends Members> = {
   readonly [Name in Exclude<keyof M, OptionalName<M>>]: ValueOf<M[Name]>;
 } & {
   readonly [Name in OptionalName<M>]?: ValueOf<M[Name]>;

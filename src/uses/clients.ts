@@ -1,4 +1,3 @@
-import type { Clock } from '../core/ports.ts';
 import { earlier } from '../core/text/timestamps.ts';
 import type { RetiredKey } from '../resources/lineage.ts';
 import type {
@@ -8,8 +7,8 @@ import type {
   PlacedKey,
   UseAfterRetirement,
 } from '../rotation/clients.ts';
-import { coverageText, isUse, showsWholeDay, unusedSince, usesOf } from './key-uses.ts';
-import type { KeyPlace, StoredUse, UseReader } from './ports.ts';
+import { coverageText, isUse, showsWholeDay, usesOf } from './key-uses.ts';
+import type { StoredUse, UseReader } from './ports.ts';
 
 /** What the logs of name servers show of the clients of keys. */
 export function clientsIn(reader: UseReader): Clients {
@@ -76,26 +75,6 @@ export function addresses(uses: readonly Pick<StoredUse, 'address'>[]): string[]
 const UNREAD = 'its configuration cannot be read';
 
 const NO_ADDRESS = '(no address)';
-
-/** Since when the logs of all its servers show no use of each key. `places` is from `ofKeys`. */
-export async function keysUnused(
-  { uses: reader, clock }: { readonly uses: Pick<UseReader, 'uses'>; readonly clock: Clock },
-  keys: readonly { readonly id: string }[],
-  places: readonly (readonly KeyPlace[])[],
-): Promise<ReturnType<typeof unusedSince>[]> {
-  const read = places.flat().filter(({ server }) => server.evidence !== null);
-  const servers = [...new Set(read.map(({ server }) => server.id))];
-  const ids = keys.map(({ id }) => id);
-  const nothing = { uses: [], full: new Set<string>() };
-  const found = servers.length === 0 ? nothing : await reader.uses(ids, servers);
-  const byKey = new Map<string, StoredUse[]>(ids.map((id) => [id, []]));
-  for (const use of found.uses) byKey.get(use.keyId)?.push(use);
-  const now = clock();
-  return keys.map(({ id }, index) => {
-    const uses = { uses: byKey.get(id) ?? [], full: found.full };
-    return unusedSince(usesOf(id, places[index] ?? [], uses, now));
-  });
-}
 
 function useAfterRetirement(
   { id, name, retired_at: retiredAt }: Pick<RetiredKey, 'id' | 'name' | 'retired_at'>,

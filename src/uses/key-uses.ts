@@ -98,16 +98,8 @@ export function coverageText(since: string, now: string, dayMs = DAY_MS): string
   return showsWholeDay(since, now, dayMs) ? text : `${text}, and a rotation needs a whole day`;
 }
 
-/**
- * Returns since when no name server has seen a key, or null if it may be in use: the log of a name
- * server in `unknownServers` does not show every use, and those in `knownServers` do so only since a
- * time.
- */
-export function unusedSince({ servers }: ShownUses): {
-  readonly since: string | null;
-  readonly unknownServers: readonly string[];
-  readonly knownServers: readonly { readonly name_server: string; readonly since: string }[];
-} {
+/** Returns since when no name server has seen a key, and how far their logs show that. */
+export function unusedSince({ servers }: ShownUses) {
   const knownServers = servers.flatMap(({ name_server: name, since }) =>
     since === null ? [] : [{ name_server: name, since }],
   );
@@ -120,9 +112,9 @@ export function unusedSince({ servers }: ShownUses): {
   ]);
   const last = latest(times);
   return {
-    since: unknownServers.length > 0 || last === '' ? null : last,
-    unknownServers,
-    knownServers,
+    unused_since: unknownServers.length > 0 || last === '' ? null : last,
+    uses_unknown_on: unknownServers,
+    uses_known_since: knownServers,
   };
 }
 

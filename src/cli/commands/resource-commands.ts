@@ -22,7 +22,7 @@ import { plainCell, printList } from '../output/output.ts';
 import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import { writeLine } from '../output/write-line.ts';
 import { call, type Connection } from '../service/client.ts';
-import { listItems, withHints } from '../service/resource-requests.ts';
+import { listItems, withHints, type Item } from '../service/resource-requests.ts';
 import type { AddVerb } from '../program.ts';
 import { createCommand, setCommand } from './resource-write.ts';
 import {
@@ -82,14 +82,14 @@ export function verbAdder(resources: readonly ResourceCommand[]): AddVerb {
 }
 
 function listCommand(resource: ResourceCommand) {
-  const { type, selection, states } = resource;
+  const { type, selections = [], states } = resource;
   return defineCommand({
     ...verbOf(resource, 'list'),
     description: `list ${type.collection}`,
     options: [
       ...referenceOptionsOf(resource, 'list'),
       ...filterOptions(resource),
-      ...optionsOfFlags(selection?.flags ?? {}),
+      ...selections.flatMap((each) => optionsOfFlags(each.flags)),
       sortOption(resource),
       ...revealOptions(type),
     ],
@@ -109,12 +109,12 @@ function listCommand(resource: ResourceCommand) {
       const connection = await connect();
       const references = await readReferences(type, flags, connection);
       const parameters = [...Object.entries(references), ...wanted];
-      const select = selection?.read(flags, terminal);
-      const most = select === undefined ? flags.limit : undefined;
-      const all = await listItems(readingOf(connection, flags), type, parameters, most);
-      const items =
-        select === undefined ? all : (await select(connection, all)).slice(0, flags.limit);
-      const hidden = items.map((item) => hideSecret(type, item, flags));
+      const selects = selections.flatMap((each) => each.read(flags, terminal) ?? []);
+      const most = selects.length === 0 ? flags.limit : undefined;
+      const reading = readingOf(connection, flags);
+      let items: readonly Item[] = await listItems(reading, type, parameters, most);
+      for (const select of selects.toReversed()) items = await select(connection, items);
+      const hidden = items.slice(0, flags.limit).map((item) => hideSecret(type, item, flags));
       const columns = flags.column ?? listColumns(resource, flags);
       const isStateShown = columns.some((name) => states?.columns.includes(name));
       const rows = isStateShown ? await states?.read(connection, hidden, terminal.now()) : hidden;

@@ -50,9 +50,12 @@ export function waitFlags(
   return delivery === undefined ? {} : { wait: toggle(description) };
 }
 
-export function forceFlags({ type, forces }: ResourceCommand, verb: Verb) {
+export function forceFlags(
+  { type, forces, deletion }: ResourceCommand,
+  verb: 'create' | 'set' | 'delete',
+) {
   const operation = verb === 'set' ? 'update' : verb;
-  const own = forces?.[verb];
+  const own = verb === 'delete' ? deletion?.forces : forces?.[verb];
   const isForbidden =
     (operation === 'update' || operation === 'delete') &&
     type.refusals?.[operation]?.includes('key_is_referenced') === true;

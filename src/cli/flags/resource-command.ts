@@ -44,7 +44,7 @@ export interface ResourceCommand {
   /** Throws `CommandError` for a name that only `--force` sets. */
   assertName?(name: unknown): void;
   /** What `--force` permits, besides what the configuration of a name server forbids. */
-  readonly forces?: Readonly<Partial<Record<Verb, string>>>;
+  readonly forces?: Readonly<Partial<Record<'create' | 'set', string>>>;
   /** The verbs whose flags can name another resource, with the beginning of their descriptions. */
   readonly referenceVerbs?: Readonly<Partial<Record<Verb, string>>>;
   newSecret?(members: Item): string;
@@ -59,15 +59,8 @@ export interface ResourceCommand {
     readonly columns: readonly string[];
     read(connection: Connection, items: readonly Item[], now: number): Promise<readonly Item[]>;
   };
-  /** Flags of lists that the members of the resources do not answer. */
-  readonly selection?: {
-    readonly flags: Flags;
-    /** Returns what selects resources, or undefined for all. Throws `CommandError`. */
-    read(
-      flags: FlagValues,
-      terminal: Terminal,
-    ): ((connection: Connection, items: readonly Item[]) => Promise<readonly Item[]>) | undefined;
-  };
+  /** In the order of the help. The last one selects first. */
+  readonly selections?: readonly Selection[];
   /** What `set` changes besides the fields. */
   readonly facts?: {
     readonly flags: Flags;
@@ -80,6 +73,8 @@ export interface ResourceCommand {
   readonly reports?: readonly Report[];
   readonly deletion?: {
     readonly asks: string;
+    /** What `--force` permits. */
+    readonly forces?: string;
     /** Returns why to ask before these resources are deleted, or undefined. */
     reason(
       connection: Connection,
@@ -89,6 +84,16 @@ export interface ResourceCommand {
   };
   /** The examples of each verb. A verb without examples has no command. */
   readonly examples: Readonly<Partial<Record<Verb, readonly string[]>>>;
+}
+
+/** Flags of lists that the members of the resources do not answer. */
+export interface Selection {
+  readonly flags: Flags;
+  /** Returns what selects resources, or undefined for all. Throws `CommandError`. */
+  read(
+    flags: FlagValues,
+    terminal: Terminal,
+  ): ((connection: Connection, items: readonly Item[]) => Promise<readonly Item[]>) | undefined;
 }
 
 /** A resource, and the name servers that have any version of it. */

@@ -48,6 +48,7 @@ export const SERVER_DELETION = {
 
 export const ZONE_DELETION = {
   asks: 'when keys lose rights with a zone',
+  forces: 'delete zones with which keys lose rights',
   reason: reasonsFor(zone, async (connection, path, name) => {
     const { keys, more } = await openingKeys(connection, path);
     const granted = keys.filter(({ opens }) => opens.some(({ zones }) => zones !== 'all'));

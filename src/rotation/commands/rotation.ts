@@ -3,6 +3,7 @@ import { ALGORITHM_NAMES, weaknessOf } from '../../dns/algorithms.ts';
 import { KEY_USES } from '../../uses/key-uses.ts';
 import { RETIREMENTS } from '../../resources/lineage.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
+import { KEY_STATES } from '../key-states.ts';
 import { LIFECYCLE } from '../lifecycle-response.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { millisecondsOf } from '../../core/text/timestamps.ts';
@@ -298,9 +299,9 @@ async function selectedKeys(
   ];
   const keys = await listItems(connection, tsigkey, filters);
   if (before === undefined) return keys.map(foundKey);
-  const states = await statesOf(connection, keys);
-  const isOld = ({ id }: Item) => {
-    const since = states.get(String(id))?.secret_set_at;
+  const stateOf = await statesOf(KEY_STATES, connection, keys);
+  const isOld = (key: Item) => {
+    const since = stateOf(key)?.secret_set_at;
     return since !== undefined && millisecondsOf(since) <= Date.parse(before);
   };
   return keys.filter(isOld).map(foundKey);
