@@ -19,7 +19,7 @@ import { tldImport } from './tlds/commands.ts';
 import { consoleLink } from './tokens/commands/console-link.ts';
 import { tokenRevoke } from './tokens/commands/revoke.ts';
 import { login, logout, PROFILE, whoami } from './tokens/commands/sign-in.ts';
-import { keyUses } from './uses/commands.ts';
+import { keyUses, readClients } from './uses/commands.ts';
 
 /** What resources have besides their verbs, by noun. */
 const FURTHER: Readonly<Record<string, Further>> = {
@@ -33,7 +33,7 @@ const FURTHER: Readonly<Record<string, Further>> = {
       keyGrants,
       keyStatus,
       keyUses,
-      keyRotation,
+      keyRotation(readClients),
       ...LIFECYCLE_COMMANDS,
     ],
   },

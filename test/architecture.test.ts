@@ -58,8 +58,7 @@ describe('imports', () => {
     );
     const levelOf = (folder: string) => (folder === '' ? Infinity : LAYERS.indexOf(folder));
     const isDown = (target: string, { folder }: SourceFile) =>
-      levelOf(folderOf(target)) <= levelOf(folder) ||
-      (folder === 'rotation' && folderOf(target) === 'uses'); // for now
+      levelOf(folderOf(target)) <= levelOf(folder);
     expect(straysOf(SOURCE_FILES, isDown)).toEqual([]);
   });
 

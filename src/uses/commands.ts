@@ -44,6 +44,17 @@ export const keyUses = actionCommand({
   },
 });
 
+/** Returns the clients of a key for the plan of a rotation. */
+export async function readClients(connection: Connection, path: string) {
+  const { servers } = await callFor(KEY_USES, connection, 'GET', `${path}/uses`);
+  const uses = servers.flatMap((server) => server.uses.filter(isUse));
+  return {
+    servers: servers.map((each) => each.name_server),
+    clients: uses.map(({ address }) => address),
+    unknownOn: servers.filter(({ since }) => since === null).map((each) => each.name_server),
+  };
+}
+
 export const UNUSED_KEYS: Selection = {
   flags: {
     unused: text(

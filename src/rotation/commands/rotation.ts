@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALGORITHM_NAMES, weaknessOf } from '../../dns/algorithms.ts';
-import { KEY_USES } from '../../uses/key-uses.ts';
 import { RETIREMENTS } from '../../resources/lineage.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { KEY_STATES } from '../key-states.ts';
@@ -37,6 +36,7 @@ import {
 import {
   INTERVAL_MS,
   MAX_WAIT_MS,
+  readDeliveries,
   waitUntilDelivered,
 } from '../../delivery/commands/deliveries.ts';
 import { printNextSteps } from '../../cli/commands/resource-verb.ts';
@@ -76,45 +76,64 @@ const FLAGS = {
   wait: toggle('wait up to 60 seconds until every name server has verified the successor'),
 };
 
+/** What is known of the clients of a key. */
+interface KnownClients {
+  /** All its name servers. */
+  readonly servers: readonly string[];
+  readonly clients: readonly string[];
+  /** The name servers that may have other clients. */
+  readonly unknownOn: readonly string[];
+}
+
+type ReadClients = (connection: Connection, path: string) => Promise<KnownClients>;
+
+const readNoClients: ReadClients = async (connection, path) => {
+  const { rows } = await readDeliveries(connection, path, 0);
+  const servers = rows.map((each) => each.name_server);
+  return { servers, clients: [], unknownOn: servers };
+};
+
 type RotateFlags = Omit<CommonFlags, 'force'> &
   ValuesOf<typeof FLAGS> &
   Readonly<Record<string, unknown>>;
 
-export const keyRotation = defineCommand({
-  name: 'rotate',
-  description:
-    'replace tsigkeys by successors with the same scope and grants; both work until every client has the new one',
-  argument: [
-    '[tsigkey...]',
-    'ids or names of the tsigkeys; the name of the first key of a lineage is enough',
-  ],
-  options: [...secretOptions(tsigkey, true).slice(0, 2), ...revealOptions(tsigkey)],
-  flags: FLAGS,
-  asks: 'before --in-place or --compromised makes clients fail',
-  columns: [...columnsOf(tsigkey), ...PLAN_COLUMNS],
-  examples: [
-    'tsigil tsigkey rotate transfer --wait',
-    'tsigil tsigkey rotate transfer --algorithm hmac-sha512 --overlap 14d  # another algorithm, and two weeks with both keys',
-    'tsigil tsigkey rotate transfer --compromised  # the secret has leaked',
-    'tsigil tsigkey rotate --weak --dry-run',
-    'tsigil tsigkey rotate --older-than 365d --pool default',
-  ],
-  async run(run) {
-    const { argument: idsOrNames, flags } = run;
-    const isSelected = flags.weak === true || flags.olderThan !== undefined;
-    const isSingle = idsOrNames.length === 1 && flags.dryRun !== true;
-    checkColumns(flags, isSingle ? columnsOf(tsigkey) : PLAN_COLUMNS);
-    if (idsOrNames.length > 0 === isSelected)
-      throw new CommandError(
-        EXIT.usage,
-        'Select the keys in exactly one way: ids or names, or --weak and --older-than',
-      );
-    if (flags.pool !== undefined && !isSelected)
-      throw new CommandError(EXIT.usage, '--pool needs --weak or --older-than');
-    if (isSingle) await rotateOne(idsOrNames[0] ?? '', run);
-    else await rotateSeveral(run);
-  },
-});
+export function keyRotation(readClients = readNoClients) {
+  return defineCommand({
+    name: 'rotate',
+    description:
+      'replace tsigkeys by successors with the same scope and grants; both work until every client has the new one',
+    argument: [
+      '[tsigkey...]',
+      'ids or names of the tsigkeys; the name of the first key of a lineage is enough',
+    ],
+    options: [...secretOptions(tsigkey, true).slice(0, 2), ...revealOptions(tsigkey)],
+    flags: FLAGS,
+    asks: 'before --in-place or --compromised makes clients fail',
+    columns: [...columnsOf(tsigkey), ...PLAN_COLUMNS],
+    examples: [
+      'tsigil tsigkey rotate transfer --wait',
+      'tsigil tsigkey rotate transfer --algorithm hmac-sha512 --overlap 14d  # another algorithm, and two weeks with both keys',
+      'tsigil tsigkey rotate transfer --compromised  # the secret has leaked',
+      'tsigil tsigkey rotate --weak --dry-run',
+      'tsigil tsigkey rotate --older-than 365d --pool default',
+    ],
+    async run(run) {
+      const { argument: idsOrNames, flags } = run;
+      const isSelected = flags.weak === true || flags.olderThan !== undefined;
+      const isSingle = idsOrNames.length === 1 && flags.dryRun !== true;
+      checkColumns(flags, isSingle ? columnsOf(tsigkey) : PLAN_COLUMNS);
+      if (idsOrNames.length > 0 === isSelected)
+        throw new CommandError(
+          EXIT.usage,
+          'Select the keys in exactly one way: ids or names, or --weak and --older-than',
+        );
+      if (flags.pool !== undefined && !isSelected)
+        throw new CommandError(EXIT.usage, '--pool needs --weak or --older-than');
+      if (isSingle) await rotateOne(idsOrNames[0] ?? '', run);
+      else await rotateSeveral(run, readClients);
+    },
+  });
+}
 
 function sharedMembers({ overlap, retire }: RotateFlags): Item {
   return {
@@ -205,7 +224,10 @@ interface Planned {
  * Replaces keys one after another, each only once every name server has verified the successor of
  * the one before. Throws `CommandError` at the first that fails, with the way to undo it.
  */
-async function rotateSeveral(run: Run<readonly string[], RotateFlags>): Promise<void> {
+async function rotateSeveral(
+  run: Run<readonly string[], RotateFlags>,
+  readClients: ReadClients,
+): Promise<void> {
   const { argument: idsOrNames, connect, flags, terminal } = run;
   const stray = SINGLE.find((name) => flags[name] !== undefined);
   if (stray !== undefined)
@@ -222,7 +244,8 @@ async function rotateSeveral(run: Run<readonly string[], RotateFlags>): Promise<
   }
   if (flags.dryRun === true) {
     const rows: Item[] = [];
-    for (const key of planned) rows.push({ ...key, ...(await affectedBy(connection, key)) });
+    for (const key of planned)
+      rows.push({ ...key, ...(await affectedBy(connection, key, readClients)) });
     printList(terminal, rows, PLAN_COLUMNS, flags);
     return;
   }
@@ -312,19 +335,19 @@ function foundKey({ id, name, algorithm }: Item): Found {
   return { id: String(id), name: String(name), algorithm: String(algorithm) as Found['algorithm'] };
 }
 
-async function affectedBy(connection: Connection, { id }: Planned): Promise<Item> {
-  const { servers } = await callFor(KEY_USES, connection, 'GET', `${keyPath(id)}/uses`);
+async function affectedBy(
+  connection: Connection,
+  { id }: Planned,
+  readClients: ReadClients,
+): Promise<Item> {
+  const { servers, clients, unknownOn } = await readClients(connection, keyPath(id));
   const { consumers } = await findLineage(connection, id);
-  const clients = servers.flatMap(({ uses }) =>
-    uses.filter(({ outcome }) => outcome !== 'refused').map(({ address }) => address),
-  );
-  const unknown = servers.filter(({ since }) => since === null).map((each) => each.name_server);
   return {
-    name_servers: servers.map((each) => each.name_server),
+    name_servers: servers,
     who_must_act: [
       ...consumers.map(({ name, contact }) => (contact === null ? name : `${name} (${contact})`)),
       ...new Set(clients.filter((address) => address !== '')),
-      ...(unknown.length === 0 ? [] : [`unknown clients of ${unknown.join(' and ')}`]),
+      ...(unknownOn.length === 0 ? [] : [`unknown clients of ${unknownOn.join(' and ')}`]),
     ],
   };
 }
