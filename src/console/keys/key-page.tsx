@@ -6,8 +6,9 @@ import { deleting, editing } from '../parts/resource-forms.tsx';
 import { ResourcePage } from '../parts/resource-page.tsx';
 import { Algorithm, State } from '../parts/states.tsx';
 import { Ago, count, Name, References, sentence, visible } from '../parts/text.tsx';
-import type { Deliveries, Grants, Key, KeyState, Lifecycle, Uses } from '../resources.ts';
+import type { Deliveries, Grants, Key, KeyState, Lifecycle } from '../resources.ts';
 import { query } from '../router.ts';
+import { Clients } from './clients.tsx';
 import { Consequences } from './consequences.tsx';
 import { Exports } from './exports.tsx';
 import { FORM, isMoving, readStates } from './key-list.tsx';
@@ -163,49 +164,6 @@ function PlaceDetail({ server }: { server: Deliveries['servers'][number] }) {
       <bdi>{sentence(error.message)}</bdi> {count(attempts, 'attempt')}, next{' '}
       <Ago at={next} none="soon" />
     </>
-  );
-}
-
-function Clients({ base }: { base: string }) {
-  const live = useLive<Uses>(`${base}/uses`);
-  return (
-    <Section title="Who uses it" live={live}>
-      {({ servers }) =>
-        servers.length === 0 ? (
-          <p class="muted">No evidence: no name server has the key.</p>
-        ) : (
-          <Lines
-            lines={servers.flatMap(({ name_server: name, state, since, reason, uses }) => [
-              {
-                key: name,
-                state,
-                text: <Name text={name} />,
-                detail: state === 'unknown' && `No evidence: ${reason ?? 'its log is not read'}`,
-                next: state === 'not_seen' && (
-                  <span class="detail">
-                    No use in its log since <Ago at={since} />
-                  </span>
-                ),
-              },
-              ...uses.map((use) => ({
-                key: `${name} ${use.address} ${use.operation} ${use.outcome}`,
-                state: use.outcome,
-                text: (
-                  <>
-                    <bdi class="mono">{visible(use.address)}</bdi> {use.operation} {use.outcome}
-                  </>
-                ),
-                detail: (
-                  <>
-                    {count(use.count, 'time')}, last <Ago at={use.last_at} />
-                  </>
-                ),
-              })),
-            ])}
-          />
-        )
-      }
-    </Section>
   );
 }
 
