@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ShownLifecycle } from '../../src/rotation/lifecycle-response.ts';
 import { timestampOf } from '../../src/core/text/timestamps.ts';
 import { bind } from '../harness/brands/bind.ts';
 import type { Client } from '../harness/client.ts';
@@ -9,7 +8,6 @@ import {
   createZones,
   deliveries,
   delivering,
-  shownServer,
   startDeliveryServer,
   untilLive,
   verdictOf,
@@ -21,36 +19,12 @@ import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { startAgentRequests } from '../delivery/agent-requests.ts';
-
-async function lifecycleOf(client: Client, id: string): Promise<ShownLifecycle['keys']> {
-  const response = await client.get(`/v2/tsigkeys/${id}/lifecycle`);
-  expect(response.status, response.text).toBe(200);
-  return (response.body as ShownLifecycle).keys;
-}
-
-async function take(client: Client, id: string, action: string, body?: object, force = false) {
-  const headers = force ? { 'tsigil-force': 'true' } : {};
-  const response = await client.post(`/v2/tsigkeys/${id}/${action}`, body, headers);
-  expect(response.status, response.text).toBeLessThan(300);
-  return response.body as unknown;
-}
+import { lifecycleOf, take, untilPass } from '../rotation/lifecycles.ts';
 
 async function eventsOf(client: Client, id: string): Promise<string[]> {
   const { body } = await client.get(`/v2/audit?resource_id=${id}&limit=100`);
   const actions = (body.records as { action: string }[]).map(({ action }) => action);
   return actions.filter((action) => action.startsWith('tsigkey.rotation.')).sort();
-}
-
-/** Makes passes until `check` succeeds. */
-async function untilPass(client: Client, check: () => Promise<void>): Promise<void> {
-  const { id } = await shownServer(client);
-  await vi.waitFor(
-    async () => {
-      await client.post(`/v2/nameservers/${id}/reconcile`, {});
-      await check();
-    },
-    { timeout: 120_000, interval: 300 },
-  );
 }
 
 /** Transfers a zone with a key again and again, until the returned function is called. */
@@ -168,28 +142,6 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     await client;
     expect(failed).toEqual([]);
   }, 400_000);
-
-  nightly('the time of retirement stays empty while the name server is down', async () => {
-    const key = await createKey(service, 'spread');
-    await deliveries(service, key.id);
-    await server.stop();
-    const request = { overlap_seconds: 0, retire: 'automatic' };
-    const next = (await take(service, key.id, 'rotate', request)) as CreatedKey;
-    await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
-    await expect.poll(async () => (await shownServer(service)).state).toBe('failed');
-    expect((await lifecycleOf(service, key.id))[0]).toMatchObject({
-      state: 'spreading',
-      verified_at: null,
-      retire_at: null,
-    });
-    const refused = await service.post(`/v2/tsigkeys/${key.id}/retire`, undefined);
-    expect(refused.status).toBe(409);
-    expect(refused.text).toContain(`not every name server accepts '${next.name}': ns1.`);
-    await server.start();
-    await untilPass(service, async () => {
-      expect((await lifecycleOf(service, key.id))[0]).toMatchObject({ state: 'retired' });
-    });
-  });
 });
 
 nightly('a configuration that cannot be read may name the key, so the rotation waits', async () => {
