@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { runInside } from '../cli/session.ts';
 import { words } from '../cli/run.ts';
+import { startAgentRequests } from '../delivery/agent-requests.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -174,6 +175,15 @@ describe('several keys', () => {
     const second = await run('rotate', '--weak');
     expect(second).toMatchObject({ status: 0, out: 'No key to replace.\n' });
     expect(second.err).toContain('Already being replaced: md5.example, sha1.example');
+  });
+
+  test('a plan names the name servers, and that other clients may have to act', async () => {
+    const agent = await startAgentRequests();
+    onTestFinished(() => agent.service.close());
+    await agent.createKey('k');
+    const plan = await runInside(agent.service, ...words`tsigkey rotate k --dry-run -f json`);
+    const who = ['unknown clients of ns1'];
+    expect(JSON.parse(plan.out)).toMatchObject([{ name_servers: ['ns1'], who_must_act: who }]);
   });
 
   test('the first failure stops, and says what is done and how to undo it', async () => {

@@ -248,7 +248,7 @@ describe('uses that an agent reports', () => {
     });
   });
 
-  test('within a day are named before a key is deleted, which needs a confirmation', async () => {
+  test('within a day are named before a key is deleted, which needs a confirmation, and in the plan of a rotation', async () => {
     const agent = await startAgentRequests();
     const { service } = agent;
     onTestFinished(() => service.close());
@@ -265,6 +265,11 @@ describe('uses that an agent reports', () => {
       use('tried', '192.0.2.4', { ...before(1), outcome: 'refused', operation: 'request' }),
     ];
     await agent.observe(await agent.desired(), { evidence, uses });
+    const plan = await runInside(service, ...words`tsigkey rotate used tried --dry-run -f json`);
+    expect(JSON.parse(plan.out)).toMatchObject([
+      { who_must_act: ['192.0.2.5', '192.0.2.4', 'unknown clients of ns1'] },
+      { who_must_act: ['unknown clients of ns1'] },
+    ]);
     const remove = (...argv: string[]) => runInside(service, 'tsigkey', 'delete', ...argv);
     const asked = await remove('used', 'forced', 'old');
     expect([asked.status, asked.out]).toEqual([2, '']);
