@@ -5,6 +5,7 @@ import {
   createZones,
   deliveries,
   delivering,
+  inZone,
   shownServer,
   startDeliveryServer,
   untilLive,
@@ -58,5 +59,20 @@ describe.runIf(brand.isInstalled())('deliveries in the audit trail', () => {
     await expect
       .poll(() => events('recorded.example'))
       .toEqual([delivered(1), delivered(2), ['tsigkeys:remove', { name_server: 'ns1' }]]);
+  });
+
+  test('one record for each key that leaves a name server with its pool', async () => {
+    const ofPool = await createKey(service, 'pool.example.');
+    const ofZone = await createKey(service, 'zone.example.', await inZone(service, 'a.test'));
+    for (const { id } of [ofPool, ofZone])
+      expect(await deliveries(service, id)).toMatchObject({ state: 'delivered' });
+    const pool = await service.post('/v2/pools', { name: 'other' });
+    const { id } = await shownServer(service);
+    expect((await service.patch(`/v2/nameservers/${id}`, { pool_id: pool.body.id })).status).toBe(
+      200,
+    );
+    const removed = ['tsigkeys:remove', { name_server: 'ns1' }];
+    for (const name of ['pool.example', 'zone.example'])
+      await expect.poll(() => events(name)).toEqual([expect.anything(), removed]);
   });
 });

@@ -237,7 +237,7 @@ export function deliveryEvents(
   return [
     ...changedRows.filter(isNew).map((row) => eventOf('deliver', row, row.deliveredVersion)),
     ...removedRows
-      .filter((row) => hasVersion(row, row.deliveredVersion))
+      .filter(({ deliveredVersion }) => deliveredVersion > 0)
       .map((row) => eventOf('remove', row)),
   ];
 }
@@ -256,7 +256,6 @@ function hasVersion(row: Delivery | undefined, version: number): boolean {
     row !== undefined &&
     ['delivered', 'failed', 'removing'].includes(row.state) &&
     row.deliveredVersion === version &&
-    !isRefused(row) &&
-    version > 0
+    !isRefused(row)
   );
 }
