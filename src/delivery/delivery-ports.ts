@@ -314,7 +314,8 @@ export interface DeliveryStatus extends ServerStatuses {
   ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */
   removing(): Promise<RemovingKeys['deliveries']>;
-  request(id: string, confirm: boolean): Promise<void>;
+  /** With an audit entry, which is recorded in the same transaction, confirms removals of keys. */
+  request(id: string, confirmation: AuditEntry | undefined): Promise<void>;
   /**
    * Ends the hold of these name servers, or of all. Records the audit entry in the same
    * transaction. Returns the names of the name servers whose delivery was held.

@@ -61,6 +61,16 @@ describe.runIf(brand.isInstalled())('deliveries in the audit trail', () => {
       .toEqual([delivered(1), delivered(2), ['tsigkeys:remove', { name_server: 'ns1' }]]);
   });
 
+  test('one record of who confirmed a removal, and none of a pass that confirms nothing', async () => {
+    const { id } = await shownServer(service);
+    for (const confirm of [false, true])
+      await service.post(`/v2/nameservers/${id}/reconcile`, { confirm });
+    const { body } = await service.get('/v2/audit?action=nameservers:reconcile');
+    expect(body.records).toMatchObject([
+      { actor_name: 'admin', resource_id: id, resource_name: 'ns1', detail: { confirm: true } },
+    ]);
+  });
+
   test('one record for each key that leaves a name server with its pool', async () => {
     const ofPool = await createKey(service, 'pool.example.');
     const ofZone = await createKey(service, 'zone.example.', await inZone(service, 'a.test'));

@@ -131,6 +131,10 @@ describe.runIf(brands.length > 0)('after the restore of an older backup', () => 
 
       const resumed = await service.post('/v2/deliveries/resume', {});
       expect([resumed.status, resumed.body]).toEqual([200, { resumed: ['ns1'] }]);
+      const audit = await service.get('/v2/audit?action=nameservers:resume');
+      expect(audit.body.records).toMatchObject([
+        { detail: { name_servers: [{ name: 'ns1', removed_keys: others }] } },
+      ]);
       await untilLive(service);
       expect(await shown(service)).toMatchObject({ held: null, error: null });
       expect(await works(server, revoked)).toBe(true);

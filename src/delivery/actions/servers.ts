@@ -133,8 +133,19 @@ export const DELIVERY_ACTIONS = [
       examples: { usual: { summary: 'The next pass starts at once.', value: { requested: true } } },
     },
     async run({ dependencies, context, id, body }) {
-      await getResource(dependencies, nameServer, context.caller, id);
-      await dependencies.delivery.request(id, body.confirm);
+      const server = await getResource(dependencies, nameServer, context.caller, id);
+      const confirmation = body.confirm
+        ? auditEntry(context, {
+            at: dependencies.clock(),
+            action: `${nameServer.collection}:reconcile`,
+            type: nameServer,
+            id,
+            name: String(server.name),
+            detail: { confirm: true },
+          })
+        : undefined;
+      await dependencies.delivery.request(id, confirmation);
+      if (confirmation !== undefined) dependencies.recording.recorded(confirmation);
       return { requested: true };
     },
   }),

@@ -47,7 +47,11 @@ export function createDeliveryStatus(
     statuses,
     ofKeys,
     removing: () => readRemoving(reads),
-    request: (id, confirm) => announcing((sql) => requestPass(sql, id, confirm)),
+    request: (id, confirmation) =>
+      announcing(async (sql) => {
+        await requestPass(sql, id, confirmation !== undefined);
+        if (confirmation !== undefined) await insertRecord(sql, confirmation);
+      }),
     resume: (id, entry) => announcing((sql) => resume(sql, nowMs, id, entry)),
     release: (id, entry) => announcing((sql) => release(sql, id, entry)),
     removeKey: (id, name, entry) => announcing((sql) => removeKey(sql, nowMs, id, name, entry)),
