@@ -2,7 +2,7 @@ import { auditEntry, type AuditEntry } from '../core/audit-record.ts';
 import type { ChangeEvent, ChangeHook } from '../resources/operations/change.ts';
 import { createChangeLog, hideSecret } from './change-log.ts';
 
-/** Writes one record for the changed resources, and one for each event. */
+/** Writes one record for each changed resource, or for all of a bulk action, and for each event. */
 export const recordChanges: ChangeHook = (context, { clock, recording }) => {
   const log = createChangeLog();
   const events: ChangeEvent[] = [];
@@ -13,9 +13,9 @@ export const recordChanges: ChangeHook = (context, { clock, recording }) => {
       events.push(event);
     },
     async finish(writer) {
-      const entry = log.entry(context, context, clock(), recording?.fingerprint ?? hideSecret);
+      const fingerprint = recording?.fingerprint ?? hideSecret;
       entries = [
-        ...(entry === undefined ? [] : [entry]),
+        ...log.entries(context, context, clock(), fingerprint),
         ...events.map((event) => auditEntry(context, { ...event, at: clock() })),
       ];
       for (const each of entries) await writer.record(each);

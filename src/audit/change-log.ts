@@ -22,11 +22,11 @@ export const hideSecret: Fingerprint = () => UNKNOWN_FINGERPRINT;
 export interface ChangeLog {
   note(type: ResourceType, change: NotedChange): void;
   /**
-   * Returns the audit entry, or undefined if nothing was changed. The entry has all values of a
-   * single change, or counts and names for several changes. `action` is the name of an action that
-   * changes many resources, perhaps of several types, and `right` the right of any other action.
+   * Returns one entry for each change, with all its values. `action` is the name of an action that
+   * changes many resources, perhaps of several types: it has one entry for all, with counts and
+   * names. `right` is the right of any other action.
    */
-  entry(
+  entries(
     origin: AuditOrigin,
     subject: {
       readonly action?: string | undefined;
@@ -34,47 +34,46 @@ export interface ChangeLog {
     } & Pick<AuditSubject, 'detail'>,
     at: string,
     fingerprint: Fingerprint,
-  ): AuditEntry | undefined;
+  ): AuditEntry[];
 }
 
 export function createChangeLog(): ChangeLog {
-  let first: { readonly type: ResourceType; readonly change: NotedChange } | undefined;
-  let total = 0;
-  let isMixed = false;
-  const counts = { create: 0, update: 0, delete: 0 };
-  const names: string[] = [];
+  const noted: { readonly type: ResourceType; readonly change: NotedChange }[] = [];
   return {
     note(type, change) {
-      first ??= { type, change };
-      isMixed ||= type !== first.type;
-      total += 1;
-      counts[change.operation] += 1;
-      if (total > 1 && total <= MAX_NAMES) names.push(nameOf(type, change.resource));
+      noted.push({ type, change });
     },
-    entry(origin, { action, right: given, detail = {} }, at, fingerprint) {
-      if (first === undefined) return undefined;
-      const { type, change } = first;
-      const name = nameOf(type, change.resource);
-      if (total === 1 && action === undefined)
-        return auditEntry(origin, {
+    entries(origin, { action, right, detail = {} }, at, fingerprint) {
+      if (action === undefined)
+        return noted.map(({ type, change }) =>
+          auditEntry(origin, {
+            at,
+            action: right ?? change.right ?? `${type.collection}:${change.operation}`,
+            type,
+            id: change.resource.id,
+            name: nameOf(type, change.resource),
+            detail: {
+              changes: { ...changedValues(type, change, fingerprint), ...change.recorded },
+            },
+          }),
+        );
+      const [first] = noted;
+      if (first === undefined) return [];
+      const counts: Partial<Record<NotedChange['operation'], number>> = {};
+      for (const { change } of noted)
+        counts[change.operation] = (counts[change.operation] ?? 0) + 1;
+      const names = noted
+        .slice(0, MAX_NAMES)
+        .map(({ type, change }) => nameOf(type, change.resource));
+      const isMixed = noted.some(({ type }) => type !== first.type);
+      return [
+        auditEntry(origin, {
           at,
-          action: given ?? change.right ?? `${type.collection}:${change.operation}`,
-          type,
-          id: change.resource.id,
-          name,
-          detail: { changes: { ...changedValues(type, change, fingerprint), ...change.recorded } },
-        });
-      const done = Object.entries(counts).filter(([, count]) => count > 0);
-      return auditEntry(origin, {
-        at,
-        action: action ?? given ?? `${type.collection}:${change.operation}`,
-        type: isMixed ? undefined : type,
-        detail: {
-          ...detail,
-          counts: Object.fromEntries(done),
-          names: [name, ...names].map(withoutTokens),
-        },
-      });
+          action,
+          type: isMixed ? undefined : first.type,
+          detail: { ...detail, counts, names: names.map(withoutTokens) },
+        }),
+      ];
     },
   };
 }

@@ -169,6 +169,15 @@ describe('POST /v2/tsigkeys/{id}/rotate', () => {
     expect((await service.get(`/v2/tsigkeys/${id}`)).status).toBe(404);
     expectError(await act(id, 'restore'), 404, 'tsigkey_not_found');
     expect(await statesOf(next)).toEqual(['active']);
+    const { body } = await service.get('/v2/audit?action=tsigkeys:rotate&limit=2');
+    const mark = expect.stringMatching(/^hmac:/) as string;
+    expect(body.records).toMatchObject([
+      { resource_id: id, detail: { changes: { name: ['leaked', null], secret: [mark, null] } } },
+      {
+        resource_id: next,
+        detail: { changes: { name: [null, 'leaked-r2'], secret: [null, mark] } },
+      },
+    ]);
     const third = await rotated(next, { compromised: true });
     await created({ name: 'leaked-r2' });
     expectError(await create({ name: 'LEAKED.' }), 409, 'reserved_name');
