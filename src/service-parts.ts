@@ -49,6 +49,7 @@ import { TOKEN_METRICS } from './tokens/metrics.ts';
 import { clientsIn } from './uses/clients.ts';
 import { createLogReaderOf } from './uses/log-reader.ts';
 import { createUseReader, LOG_STORE } from './uses/store.ts';
+import { keysThatIn } from './status/store.ts';
 import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
 
 /** The dependencies of a service. Tests may replace the optional dependencies. */
@@ -178,6 +179,7 @@ export function lastingDependencies(
     randomBytes,
     encryption,
     audit: trail,
+    keysThat: keysThatIn(database),
     version: VERSION,
     recording,
     rotations: { ...DEFAULT_ROTATIONS, ...dependencies.rotations },

@@ -111,20 +111,6 @@ export interface Writer extends Reader {
   readonly settle?: (() => Promise<void>) | undefined;
 }
 
-/**
- * What a key needs a person for. `failing`: a name server refused it, cannot have it or is held.
- * `expires` and `aged`: nothing replaces it yet, and its stated time or its secret is from before
- * `before`.
- */
-export type KeyNeed =
-  | { readonly is: 'weak' | 'published' | 'unusable' | 'orphaned' | 'failing' | 'waiting' }
-  | { readonly is: 'expires' | 'aged'; readonly before: string };
-
-export interface NamedKey {
-  readonly id: string;
-  readonly name: string;
-}
-
 export interface Turn {
   /** The id of the caller. Callers share the scans of large lists fairly. */
   readonly owner: string;
@@ -139,8 +125,6 @@ export interface Store extends Reader {
    */
   page<F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>>;
   countUpTo(type: ResourceType, conditions: readonly Condition[], most: number): Promise<number>;
-  /** Returns at most 1,000 keys that meet the conditions, in any order. Reads them from an index. */
-  keysThat(need: KeyNeed, conditions: readonly Condition[]): Promise<readonly NamedKey[]>;
   /**
    * Runs `work` in its own transaction. Resolves once the result is on disk. Rolls back and
    * rethrows any error of `work`. `work` may await only methods of its writer.

@@ -8,7 +8,6 @@ import { newSlicer } from '../net/slices.ts';
 import { createOutbox } from '../delivery/store/outbox.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
-import { keysThat } from '../status/store.ts';
 import { createLists } from '../sql/lists.ts';
 import { insertRecord } from '../audit/store/records.ts';
 import { loadDataKeys } from '../sql/data-keys.ts';
@@ -53,7 +52,6 @@ export function createStore(database: Database): Store {
   return {
     ...reads,
     ...createLists(database, tableFor),
-    keysThat: (need, conditions) => keysThat(database, need, conditions),
     async write(work) {
       const changed = new Set<ResourceType>();
       const countChange = (type: ResourceType) => changes.set(type, (changes.get(type) ?? 0) + 1);

@@ -1,7 +1,6 @@
 import type { AuditTrail } from '../audit/trail.ts';
 import { allPages } from '../core/pages.ts';
 import type { Caller } from '../core/caller.ts';
-import type { KeyNeed } from '../core/ports.ts';
 import type { ResourceType } from '../core/resource.ts';
 import { MAX_LIMIT } from '../core/settings.ts';
 import { HIDDEN, withStatus, type ServerStatuses } from '../resources/operations/live-status.ts';
@@ -23,12 +22,14 @@ import {
 } from '../resources/operations/action.ts';
 import { ENCRYPTION_RIGHTS } from '../secrets/actions.ts';
 import type { Encryption } from '../secrets/encryption-status.ts';
+import type { KeyNeed, KeysThat } from './ports.ts';
 import { STATUS_EXAMPLE, STATUS_RESPONSE, type Status } from './response.ts';
 
 export interface StatusDependencies extends ActionDependencies {
   readonly delivery: ServerStatuses;
   readonly encryption: Encryption;
   readonly audit: AuditTrail;
+  readonly keysThat: KeysThat;
   readonly version: string;
 }
 
@@ -100,10 +101,10 @@ async function nameServers(
 }
 
 async function keys(request: Request, problems: Problems): Promise<Keys> {
-  const { store, clock, settings } = request.dependencies;
+  const { keysThat, clock, settings } = request.dependencies;
   const conditions = listConditions(tsigkey, request.context.caller, []);
   const namesOf = async (need: KeyNeed) =>
-    (await store.keysThat(need, conditions)).map(({ name }) => name).sort();
+    (await keysThat(need, conditions)).map(({ name }) => name).sort();
   const now = clock();
   const failing = await namesOf({ is: 'failing' });
   const weak = await namesOf({ is: 'weak' });
@@ -147,10 +148,10 @@ function soonAfter(now: string): string {
 }
 
 async function waitingRotations({
-  dependencies: { store },
+  dependencies: { store, keysThat },
   context: { caller },
 }: Request): Promise<Keys['waiting']> {
-  const waiting = await store.keysThat({ is: 'waiting' }, listConditions(tsigkey, caller, []));
+  const waiting = await keysThat({ is: 'waiting' }, listConditions(tsigkey, caller, []));
   const names = new Map(waiting.slice(0, MAX_LISTED).map(({ id, name }) => [id, name]));
   const rows = await store.find(lifecycle, 'id', [...names.keys()]);
   return rows.flatMap(({ id, waiting_reason: reason, waiting_for: who }) => {

@@ -1,9 +1,8 @@
-import type { KeyNeed, NamedKey } from '../core/ports.ts';
-import type { Condition } from '../core/query.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { conditionsText, whereText } from '../sql/conditions.ts';
 import type { Fragment } from '../sql/fragments.ts';
 import type { Database } from '../sql/sql.ts';
+import type { KeyNeed, KeysThat } from './ports.ts';
 
 const MAX_KEYS = 1000;
 
@@ -46,17 +45,15 @@ function conditionOf(need: KeyNeed): Fragment {
   return [MARKS[need.is]];
 }
 
-export async function keysThat(
-  { reads, dialect }: Pick<Database, 'reads' | 'dialect'>,
-  need: KeyNeed,
-  conditions: readonly Condition[],
-): Promise<readonly NamedKey[]> {
-  const { texts, parameters } = conditionsText(tsigkey, conditions, dialect, () => false);
-  const [condition, ...values] = conditionOf(need);
-  const rows = await reads.all(
-    `SELECT id, name FROM tsigkeys${whereText([condition, ...texts])} LIMIT ${MAX_KEYS}`,
-    [...values, ...parameters],
-    conditions.length === 0 ? undefined : 'once',
-  );
-  return rows.map(({ id, name }) => ({ id: String(id), name: String(name) }));
+export function keysThatIn({ reads, dialect }: Pick<Database, 'reads' | 'dialect'>): KeysThat {
+  return async (need, conditions) => {
+    const { texts, parameters } = conditionsText(tsigkey, conditions, dialect, () => false);
+    const [condition, ...values] = conditionOf(need);
+    const rows = await reads.all(
+      `SELECT id, name FROM tsigkeys${whereText([condition, ...texts])} LIMIT ${MAX_KEYS}`,
+      [...values, ...parameters],
+      conditions.length === 0 ? undefined : 'once',
+    );
+    return rows.map(({ id, name }) => ({ id: String(id), name: String(name) }));
+  };
 }

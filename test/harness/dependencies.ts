@@ -94,6 +94,7 @@ export function serverDependenciesOn(
         throw new Error('This part is not running');
       },
     },
+    keysThat: absent,
     version: '0.0.0',
     clients: NOTHING_KNOWN,
     rotations: DEFAULT_ROTATIONS,

@@ -9,6 +9,7 @@ import { readBackupState } from '../../src/audit/store/last-backup.ts';
 import { readRecords } from '../../src/audit/store/read.ts';
 import { openDelivery } from '../../src/delivery/store/delivery-status.ts';
 import { openDatabase, type OpenedDatabase } from '../../src/database/open-database.ts';
+import { keysThatIn } from '../../src/status/store.ts';
 import { createKeyring } from '../../src/secrets/store/create-keyring.ts';
 import { runEncryption } from '../../src/secrets/store/encryption.ts';
 import type { Database, SqlValue } from '../../src/sql/sql.ts';
@@ -114,6 +115,7 @@ test('the status reads keys only by an index that has few of them, and counts th
     dependencies: {
       ...others,
       encryption,
+      keysThat: keysThatIn(database),
       delivery: { ...others.delivery, ...openDelivery(database, store, clock).status },
       audit: {
         ...others.audit,
