@@ -1,4 +1,5 @@
 import { adoption } from './adoption/commands/adopt.ts';
+import { formerFiles } from './adoption/commands/former-files.ts';
 import { release } from './adoption/commands/release.ts';
 import { AUDIT } from './audit/commands/audit-commands.ts';
 import { tableAdder } from './cli/all-commands.ts';
@@ -47,6 +48,14 @@ const FURTHER: Readonly<Record<string, Further>> = {
 /** Adds all commands to the program, in the order of its help. */
 export const addAllCommands = tableAdder({
   resources: RESOURCE_COMMANDS.map((each) => resourceGroup(each, FURTHER[each.type.noun])),
-  client: [login, logout, whoami, status(loadOperator), PROFILE, consoleLink, DELIVERY],
+  client: [
+    login,
+    logout,
+    whoami,
+    status([formerFiles(loadOperator)]),
+    PROFILE,
+    consoleLink,
+    DELIVERY,
+  ],
   service: [...LOCAL_COMMANDS, encryption(loadOperator), AUDIT],
 });

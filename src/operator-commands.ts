@@ -1,4 +1,5 @@
 import type { FileEditor, OpenFiles } from './adoption/commands/editable-files.ts';
+import type { FormerFiles } from './adoption/commands/former-files.ts';
 import type { CopyOptions } from './backup/copy-database.ts';
 import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
@@ -17,7 +18,6 @@ import { parseDatabaseUrl, withoutPassword } from './core/text/database-url.ts';
 import type { ReadRunningServer } from './keys/commands/key-file.ts';
 import { faultOf } from './net/faults.ts';
 import type { SecretWork } from './secrets/commands.ts';
-import type { FormerFiles } from './status/commands.ts';
 import type { Service } from './service.ts';
 
 export { runAgent as agent } from './command-config.ts';

@@ -21,44 +21,50 @@ const COLUMNS = [
   'backup',
   'zones',
   'tlds',
-  'former_files',
 ];
+
+/** What is found on this machine, besides what the service reports, and needs no person. */
+export interface LocalNote {
+  readonly member: string;
+  readonly section: string;
+  /** What `--config` also shows. */
+  readonly flag: string;
+  find(config: string | undefined): Promise<readonly string[]>;
+  describe(found: readonly string[]): string;
+}
 
 interface Shown extends Status {
   readonly url: string;
-  readonly former_files: readonly string[];
+  readonly notes: readonly (LocalNote & { readonly found: readonly string[] })[];
 }
 
-/**
- * Returns the former files that adoptions have left beside those of the name servers of this machine,
- * as far as this process can read their configurations. `config` is the configuration file of the
- * service, or of the agent of a name server.
- */
-export type FormerFiles = (config: string | undefined) => Promise<readonly string[]>;
-
-export const status = (load: () => Promise<{ readonly formerFiles: FormerFiles }>) =>
+export const status = (local: readonly LocalNote[]) =>
   defineCommand({
     name: 'status',
     description:
       'show the name servers, keys, tokens, secrets, backups and zones at a glance; exit with 1 if something needs a person',
     summary: 'show what needs a person',
     flags: {
-      config: configFile(
-        'also show the files that an adoption has left beside those of the name servers in this configuration file of the service or of the agent on this host',
-      ),
+      ...(local.length > 0 && {
+        config: configFile(`also show ${local.map(({ flag }) => flag).join(' and ')}`),
+      }),
     },
-    columns: COLUMNS,
+    columns: [...COLUMNS, ...local.map(({ member }) => member)],
     examples: ['tsigil status', 'tsigil status -f json'],
     async run({ columns, connect, flags, terminal }) {
       const connection = await connect();
       const reported = await callFor(STATUS_RESPONSE, connection, 'GET', '/v2/status');
-      const files = await load()
-        .then(({ formerFiles }) => formerFiles(flags.config))
-        .catch(() => []);
-      const shown = { ...reported, url: connection.url, former_files: files };
+      const notes = await Promise.all(
+        local.map(async (note) => ({
+          ...note,
+          found: await note.find(flags.config).catch(() => []),
+        })),
+      );
+      const shown = { ...reported, url: connection.url };
+      const found = Object.fromEntries(notes.map((note) => [note.member, note.found]));
       const isTable = (flags.format ?? 'table') === 'table' && flags.column === undefined;
-      if (isTable) print(shown, flags, terminal);
-      else printItem(terminal, shown, columns, flags);
+      if (isTable) print({ ...shown, notes }, flags, terminal);
+      else printItem(terminal, { ...shown, ...found }, columns, flags);
       conclude(reported);
     },
   });
@@ -148,11 +154,7 @@ const MIN_WIDTH = 20;
 
 const HIDDEN = 'not visible to this token';
 
-function print(
-  { url, former_files: former, ...status }: Shown,
-  flags: OutputFlags,
-  terminal: Terminal,
-): void {
+function print({ url, notes, ...status }: Shown, flags: OutputFlags, terminal: Terminal): void {
   const { out, environment } = terminal;
   const style = textStyleOf(out, environment);
   const rows = SECTIONS.flatMap(({ name, member, summary }) => {
@@ -166,13 +168,8 @@ function print(
       ...problems.map(({ message, run }) => ({ section: '', result: '', detail: message, run })),
     ];
   });
-  if (former.length > 0)
-    rows.push({
-      section: 'former files',
-      result: 'note',
-      detail: `Adoptions have left, with secrets: ${former.map((path) => `'${path}'`).join(', ')}. Delete them once all is well.`,
-      run: '',
-    });
+  for (const { section, describe, found } of notes)
+    if (found.length > 0) rows.push({ section, result: 'note', detail: describe(found), run: '' });
   if (!style.decorated) {
     const filled = rows.map((row) => (row.section === '' ? { ...row, result: 'problem' } : row));
     printList(terminal, filled, ['section', 'result', 'detail', 'run'], flags);
