@@ -13,7 +13,6 @@ import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { zone } from '../resources/zone.ts';
 import type { ShownLifecycle } from '../rotation/lifecycle-response.ts';
 
-export type { Status } from '../status/response.ts';
 export type { AuditRecord } from '../core/audit-record.ts';
 export type { FieldDefinition, ResourceDefinition } from '../resources/describe-resource.ts';
 export type { NameServer, Tld };

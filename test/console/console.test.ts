@@ -1,10 +1,9 @@
 import type { Request } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { consolePages, expectAccessible, hasChromium, shoot } from '../harness/chromium.ts';
-import { createKey, DEFAULT_POOL } from '../harness/delivery.ts';
+import { consolePages, expectAccessible, hasChromium } from '../harness/chromium.ts';
+import { createKey } from '../harness/delivery.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { createTlds, createZone, primary } from '../harness/zones.ts';
 
 // What the pages have, in the functions that run there.
 declare const document: {
@@ -37,7 +36,7 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await start(service);
   });
 
-  test('a wrong token is refused, and the right one opens the overview', async () => {
+  test('a wrong token is refused, and the right one opens the console', async () => {
     const { page, open } = await openNew();
     await open('');
     await page.getByLabel('Token').fill('tsigil_wrong');
@@ -47,7 +46,7 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await expectAccessible(page);
     await page.getByLabel('Token').fill(service.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('navigation', { name: 'Screens' }).waitFor();
     const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
     expect(stored).not.toContain(service.token);
   });
@@ -58,7 +57,7 @@ describe.skipIf(!hasChromium())('the web console', () => {
     recordSecret(String(body.code));
     const { page, context, open } = await openNew();
     await open(`#code=${body.code}`);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('navigation', { name: 'Screens' }).waitFor();
     expect(page.url()).toBe(`${service.url}/console/`);
     await context.clearCookies();
     await page.goto('about:blank');
@@ -173,25 +172,6 @@ describe.skipIf(!hasChromium())('the web console', () => {
     const next = page.waitForRequest(isRead);
     await page.evaluate(seeAs, 'visible');
     await next;
-  });
-
-  test('a line that the caller may not do says which right it needs', async () => {
-    const { body } = await service.post('/v2/tokens', { name: 'looker', roles: ['auditor'] });
-    const { page } = await enterWith(String(body.token), '');
-    const steps = page.getByRole('region', { name: /^Set up/ });
-    await steps.getByText('Needs the right tokens:create.').waitFor();
-    expect(await steps.getByRole('link', { name: /administrator/ }).count()).toBe(0);
-  });
-
-  test('zones outside the top-level domains lead to the list of them, of all projects', async () => {
-    await createZone(service, primary('away.corner.'));
-    await createTlds(service, 'centre');
-    await createZone(service, primary('inside.centre.'));
-    const { page } = await enter('');
-    await page.getByRole('link', { name: /1 zone outside the top-level domains/ }).click();
-    await page.getByRole('link', { name: 'away.corner.' }).waitFor();
-    expect(await page.getByRole('link', { name: 'inside.centre.' }).count()).toBe(0);
-    expect(await page.getByRole('checkbox', { name: 'All projects' }).isChecked()).toBe(true);
   });
 
   async function createToken(name: string, further: object = {}) {
@@ -332,72 +312,6 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await table.getByRole('link', { name: 'made.example' }).waitFor();
     expect(await page.getByLabel('Who').inputValue()).toBe('');
-    await expectAccessible(page);
-  });
-});
-
-describe.skipIf(!hasChromium())('the overview of a new service', () => {
-  let service: TestService;
-  const { start, enter } = consolePages();
-
-  beforeAll(async () => {
-    service = await startTestService();
-    await start(service);
-  });
-
-  test('each open line leads to where it is done, and not to a list', async () => {
-    const { page, open } = await enter('');
-    const steps = page.getByRole('region', { name: /^Set up/ });
-    const linkOf = (text: string) => steps.getByRole('link', { name: new RegExp(text) });
-    const heading = page.getByRole('heading', { level: 1 });
-    const follow = async (text: string) => {
-      await open('');
-      await linkOf(text).click();
-    };
-    await steps.getByText('Create a key', { exact: true }).waitFor();
-    await shoot(page, 'set-up-steps');
-    const lines = await steps.locator('.need > span:nth-child(2)').allTextContents();
-    expect(lines).toEqual([
-      'Create a key',
-      'Add a name server',
-      'See unsigned requests refused',
-      'See a key delivered and verified',
-      'Copy the master key to a place without backups, such as a password manager',
-      'Give a second administrator a token',
-    ]);
-    await steps.getByRole('button', { name: 'It is copied' }).click();
-    await steps.getByText('password manager: done').waitFor();
-
-    const totals = page.getByRole('region', { name: 'What is there' });
-    await totals.getByRole('link', { name: '0 of 0 name servers live' }).waitFor();
-
-    await follow('Add a name server');
-    await heading.filter({ hasText: 'Add a name server' }).waitFor();
-    await follow('See a key delivered and verified');
-    await heading.filter({ hasText: 'Add a name server' }).waitFor();
-    await follow('Create a key');
-    await page.getByRole('dialog', { name: 'New key' }).waitFor();
-    await follow('Give a second administrator a token');
-    const dialog = page.getByRole('dialog', { name: 'New token' });
-    expect(await dialog.getByRole('checkbox', { name: /^admin/ }).isChecked()).toBe(true);
-
-    const given = {
-      name: 'ns1',
-      pool_id: DEFAULT_POOL,
-      driver: 'nsd',
-      address: '192.0.2.53',
-      delivery: 'agent',
-    };
-    const { body: server } = await service.post('/v2/nameservers', given);
-    await follow('See a key delivered and verified');
-    await page.getByRole('dialog', { name: 'New key' }).waitFor();
-    await createKey(service, 'first.example');
-    await follow('See a key delivered and verified');
-    await page.waitForURL(`${service.url}/console/nameservers/${server.id}/setup`);
-    await open('');
-    await steps.getByText('Add a name server: done').waitFor();
-    expect(await linkOf('Add a name server').count()).toBe(0);
-    expect(await linkOf('Create a key').count()).toBe(0);
     await expectAccessible(page);
   });
 });

@@ -157,9 +157,7 @@ describe.skipIf(!hasChromium() || !powerdns.isInstalled())(
       const service = await serve(restored);
       await expect.poll(async () => (await shownServer(service)).state).toBe('held');
       await start(service);
-      const { page } = await enter('');
-      await page.getByText('ns1: Delivery is held', { exact: true }).first().waitFor();
-      await page.goto(`${service.url}/console/nameservers/${(await shownServer(service)).id}`);
+      const { page } = await enter(`nameservers/${(await shownServer(service)).id}`);
       const why = page.getByRole('region', { name: 'Why' });
       await why.getByText('1 key would be added.').waitFor();
       await page.getByRole('button', { name: 'Resume delivery…' }).click();

@@ -13,7 +13,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 const MISSING = '2d1b0a1e-6f0d-4f2b-9c1a-000000000000';
 
-/** The screens: the right without which nobody sees one, and what one of its rows is called. */
+/** The lists: the right without which nobody sees one, and what one of its rows is called. */
 const SCREENS = [
   ['keys', 'tsigkeys:list', 'key'],
   ['zones', 'zones:list', 'zone'],
@@ -23,6 +23,11 @@ const SCREENS = [
   ['tokens', 'tokens:list', 'token'],
   ['audit', 'audit:list', 'record'],
 ] as const;
+
+/** The screens that are no list, and what each reads. */
+const OTHERS: readonly (readonly [path: string, name: string, what: string])[] = [
+  ['', 'overview', 'the state of the service'],
+];
 
 /** The screens that always have a row. */
 const FILLED = ['pools', 'audit'];
@@ -82,8 +87,10 @@ describe.skipIf(!hasChromium())('the states of the screens of the console', () =
       await failure.waitFor({ state: 'detached' });
       expect(complaints.splice(0).filter((text) => !text.includes('ERR_FAILED'))).toEqual([]);
     };
-    await loadSlowly('', 'overview', page.getByText('Reading the state of the service'));
-    await fail('', 'overview', 'the state of the service');
+    for (const [path, name, what] of OTHERS) {
+      await loadSlowly(path, name, page.getByText(`Reading ${what}`));
+      await fail(path, name, what);
+    }
     for (const [path, , word] of SCREENS) {
       await open(path);
       if (!FILLED.includes(path)) {
@@ -108,8 +115,11 @@ describe.skipIf(!hasChromium())('the states of the screens of the console', () =
     const [look] = given;
     const { body } = await service.post('/v2/tokens', { name: look, roles: ['guest'] });
     const { page, open, context, record, complaints } = await lookAs(body.token, ...given);
-    await page.getByRole('main').getByRole('region').first().waitFor();
-    await record('overview-denied');
+    for (const [path, name] of OTHERS) {
+      await open(path);
+      await page.getByRole('main').getByRole('region').first().waitFor();
+      await record(`${name}-denied`);
+    }
     for (const [path, right] of SCREENS) {
       await open(path);
       await page.getByText(`Seeing this page needs the right ${right}`).waitFor();

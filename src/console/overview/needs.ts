@@ -1,8 +1,14 @@
 import { TROUBLES } from '../nameservers/titles.ts';
-import { countUpTo, count } from '../parts/text.tsx';
-import type { Status } from '../resources.ts';
+import { count } from '../parts/text.tsx';
+import type { Status } from '../../status/response.ts';
 import { BASE, pageOf } from '../router.ts';
+import { MAX_PAGE } from '../rows.ts';
 import { waitText } from '../rotation-waits.ts';
+
+/** Returns a count, which stops at the longest page. */
+export function countUpTo(number: number, word: string): string {
+  return `${count(number, word)}${number < MAX_PAGE ? '' : ' or more'}`;
+}
 
 /** Something that needs a person, with the page or the command that helps. */
 export interface Need {

@@ -6,12 +6,12 @@ import { Records } from '../parts/history.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { NotLive } from '../parts/notices.tsx';
 import { PageHead, Reading } from '../parts/page.tsx';
-import { countUpTo, count, relative, sentence, timeOf, visible } from '../parts/text.tsx';
+import { count, relative, sentence, timeOf, visible } from '../parts/text.tsx';
 import { send } from '../requests.ts';
-import type { Status } from '../resources.ts';
+import type { Status } from '../../status/response.ts';
 import { pageOf } from '../router.ts';
 import { may } from '../session.ts';
-import { COPY_KEY, needsOf, stepsOf, type Need, type Step } from './needs.ts';
+import { COPY_KEY, countUpTo, needsOf, stepsOf, type Need, type Step } from './needs.ts';
 
 /** Says whether anything needs the person. */
 export function Overview() {

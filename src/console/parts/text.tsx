@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { nameOf } from '../names.ts';
 import { pageOf } from '../router.ts';
-import { MAX_PAGE, type Found } from '../rows.ts';
+import type { Found } from '../rows.ts';
 import { wordOf } from '../session.ts';
 import { Button } from './button.tsx';
 import { showToast } from './toasts.tsx';
@@ -140,11 +140,6 @@ export function sentence(text: string): string {
 
 export function count(number: number, word: string): string {
   return `${number.toLocaleString('en')} ${word}${number === 1 ? '' : 's'}`;
-}
-
-/** Returns a count of the status of the service, which stops at the longest page. */
-export function countUpTo(number: number, word: string): string {
-  return `${count(number, word)}${number < MAX_PAGE ? '' : ' or more'}`;
 }
 
 /** Returns how many rows there are, as far as that is known. */

@@ -11,14 +11,14 @@ import type { ScreenProps } from '../router.ts';
 
 export type Screen = readonly [
   /** The first part of the path. */
-  path: '' | 'keys' | 'zones' | 'tlds' | 'nameservers' | 'pools' | 'tokens' | 'audit',
+  path: string,
   title: string,
   /** The right without which the screen is not shown. */
   right: string | undefined,
   Content: ComponentType<ScreenProps>,
 ];
 
-/** The screens in the order of the navigation. */
+/** The screens in the order of the navigation. The console opens the first that the caller may see. */
 export const SCREENS: readonly Screen[] = [
   ['', 'Overview', undefined, Overview],
   ['keys', 'Keys', 'tsigkeys:list', Keys],

@@ -26,8 +26,9 @@ import { Shortcuts } from './shortcuts.tsx';
 export function Shell() {
   const path = parts.value;
   const screens = SCREENS.filter(([, , right]) => right === undefined || may(right));
-  const isAsked = ([page]: Screen) => page === (path[0] ?? '');
-  const screen = screens.find(isAsked);
+  const askedIn = (some: readonly Screen[]) =>
+    path[0] === undefined ? some[0] : some.find(([page]) => page === path[0]);
+  const screen = askedIn(screens);
   const Content = screen?.[3];
   const main = useRef<HTMLElement>(null);
   useFocus(main, path.join('/'));
@@ -53,7 +54,7 @@ export function Shell() {
             {screens.map(([page, title]) => (
               <a
                 key={page}
-                href={page === '' ? BASE : pageOf(page)}
+                href={pageOf(page)}
                 aria-current={page === screen?.[0] ? 'page' : undefined}
               >
                 {title}
@@ -69,7 +70,7 @@ export function Shell() {
           <Header />
           <main id="main" class="main" ref={main} tabIndex={-1}>
             {Content === undefined ? (
-              <NotShown screen={SCREENS.find(isAsked)} />
+              <NotShown screen={askedIn(SCREENS)} first={screens[0]} />
             ) : (
               <Content path={path.slice(1)} />
             )}
@@ -116,7 +117,7 @@ function Header() {
 }
 
 /** Stands in the place of a screen that the caller may not see, or that does not exist. */
-function NotShown({ screen }: { screen: Screen | undefined }) {
+function NotShown({ screen, first }: Readonly<Record<'screen' | 'first', Screen | undefined>>) {
   const [, title = 'There is no such page', right] = screen ?? [];
   return (
     <>
@@ -126,9 +127,11 @@ function NotShown({ screen }: { screen: Screen | undefined }) {
       ) : (
         <Denied right={right} what="Seeing this page" />
       )}
-      <p>
-        <a href={BASE}>Open the overview</a>
-      </p>
+      {first === undefined ? null : (
+        <p>
+          <a href={BASE}>Open the {first[1].toLowerCase()}</a>
+        </p>
+      )}
     </>
   );
 }
