@@ -167,12 +167,6 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
           { problem: expect.stringContaining(`.${brand.main}.before-tsigil'`) as string },
         ]),
       ]);
-      const atAGlance = await run('status');
-      expect(atAGlance.out).toMatch(/^former files\tnote\t.*\.before-tsigil'.* Delete them once/m);
-      const json = await run('status', '-f', 'json', '-c', 'former_files');
-      expect(JSON.parse(json.out)).toEqual({
-        former_files: expect.arrayContaining(keptFiles()) as unknown,
-      });
       const after = files();
       expect(Object.values(after).join('')).not.toContain('secret');
       const kept = keptFiles();
@@ -195,8 +189,6 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect(await permissionsOn(server)).toEqual(wanted);
       const all = keptFiles();
       expect(all.length).toBeGreaterThan(kept.length);
-      const atLast = await run('status', '-f', 'json', '-c', 'former_files');
-      expect(JSON.parse(atLast.out)).toEqual({ former_files: all });
       const { out: problems } = await run('nameserver', 'check', 'ns1', '-f', 'json');
       for (const path of all) expect(problems).toContain(`'${path}'`);
 

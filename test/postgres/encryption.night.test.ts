@@ -155,16 +155,7 @@ test(
       });
       clear.push(body.secret as string);
     }
-    expect((await before.get('/v2/status')).body).toMatchObject({
-      encryption: { clear_text: 60 },
-      problems: expect.arrayContaining([
-        {
-          section: 'encryption',
-          message: 'secrets in clear text: 60',
-          run: 'tsigil encryption status',
-        },
-      ]) as object[],
-    });
+    expect((await before.get('/v2/encryption')).body.clear_text).toBe(60);
     await query('ANALYZE tsigkeys'); // copies samples of the secrets to the statistics
     await before.close();
     services = [];

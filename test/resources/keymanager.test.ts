@@ -155,16 +155,6 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
         { error: { code: 'refused_by_server', message: expect.not.stringContaining(error) } },
       ],
     });
-    expect((await service.get('/v2/status')).body).toMatchObject({
-      nameservers: { servers: expect.arrayContaining([expect.objectContaining({ error })]) },
-    });
-    const status = await token.get('/v2/status');
-    expect(status.body).toMatchObject({
-      nameservers: { servers: [{ name: 'ns1', error: null }] },
-      problems: expect.arrayContaining([
-        expect.objectContaining({ message: 'ns1 is failed: refused_by_server' }),
-      ]),
-    });
     writeFileSync(main, former);
     await service.post(`${server}/reconcile`, {});
     await untilLive(service);

@@ -15,7 +15,6 @@ import { tsigil } from '../cli/run.ts';
 import { runInside } from '../cli/session.ts';
 import { clientFor } from '../harness/zones.ts';
 import { serve } from '../harness/connections.ts';
-import { text } from 'node:stream/consumers';
 
 let service: TestService;
 beforeAll(async () => {
@@ -266,33 +265,14 @@ test.runIf(process.env.TEST_DATABASE !== 'postgres')(
   },
 );
 
-test('status sends one request, and tsigkey list two for 1,000 keys', async () => {
-  for (let index = 0; index < 5; index += 1)
-    await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: `key${index}` });
+test('status sends one request', async () => {
   const requests: string[] = [];
-  const url = await serve((request, response) => {
-    const { method = '', url: path = '' } = request;
+  const url = await serve(({ method = '', url: path = '' }, response) => {
     requests.push(`${method} ${path}`);
-    void text(request)
-      .then((body) => service.call(method, path, body === '' ? undefined : body))
+    void service
+      .call(method, path)
       .then((answer) => response.writeHead(answer.status).end(answer.text));
   });
   expect((await run(service, ['status'], undefined, url)).status).toBe(0);
-  expect(requests.splice(0)).toEqual(['GET /v2/status']);
-  const { out } = await run(service, ['tsigkey', 'list'], undefined, url);
-  expect(out.split('\n')).toHaveLength(7);
-  expect(requests.splice(0)).toEqual(['GET /v2/tsigkeys', 'POST /v2/tsigkeys/states']);
-  await run(service, ['tsigkey', 'list', '-f', 'json'], undefined, url);
-  expect(requests).toEqual(['GET /v2/tsigkeys']);
-});
-
-test('encryption rotate names ten lost secrets, and counts the rest', async () => {
-  const { body } = await service.get('/v2/encryption');
-  const lost = Array.from({ length: 100 }, (_, at) => `k${at}`);
-  const url = await serve((_, response) => {
-    response.end(JSON.stringify({ ...body, lost_count: 120, lost }));
-  });
-  const { out } = await run(service, ['encryption', 'rotate'], undefined, url);
-  expect(out.match(/^Lost secret: k\d$/gm)).toHaveLength(10);
-  expect(out).toMatch(/k9\nand 110 more lost secrets\n$/);
+  expect(requests).toEqual(['GET /v2/status']);
 });

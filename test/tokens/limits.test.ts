@@ -298,19 +298,6 @@ test.each(rowsWith('w').filter(({ path }) => path === '/v2/tsigkeys/states'))(
   },
 );
 
-test.each(LIMIT_KINDS)(
-  '200 for GET /v2/status with only what is within the limits of a token limited to %s',
-  async (kind) => {
-    const { body } = await limited[kind].get('/v2/status');
-    const count = (collection: string) => idsOf(kind, collection).inside.length;
-    const keys = body.tsigkeys as { total: number } | null;
-    const zones = body.zones as { total: number } | null;
-    expect([keys?.total ?? 0, zones?.total ?? 0]).toEqual([count('tsigkeys'), count('zones')]);
-    for (const section of ['tokens', 'encryption', 'backup', 'tlds'])
-      expect(body[section]).toBeNull();
-  },
-);
-
 const keyOf = (scope: string, id: string, name: string = randomUUID()) => ({
   name,
   algorithm: 'hmac-sha256',
