@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await expectAccessible(page);
     await page.getByLabel('Token').fill(service.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('navigation', { name: 'Screens' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
     const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
     expect(stored).not.toContain(service.token);
   });
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium())('the web console', () => {
     recordSecret(String(body.code));
     const { page, context, open } = await openNew();
     await open(`#code=${body.code}`);
-    await page.getByRole('navigation', { name: 'Screens' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
     expect(page.url()).toBe(`${service.url}/console/`);
     await context.clearCookies();
     await page.goto('about:blank');

@@ -114,7 +114,7 @@ export async function signInOn({ page, context, open }: ConsolePage, token: stri
   await open('');
   await page.getByLabel('Token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation').first().waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
   return context.storageState();
 }
 
