@@ -1,7 +1,6 @@
 /** What the console reads of the responses of the service. */
 
 import type { KEY_STATES } from '../rotation/key-states.ts';
-import type { ShownUses } from '../uses/key-uses.ts';
 import type { RemovingKeys, ShownDeliveries, ShownRequirement } from '../delivery/responses.ts';
 import type { ValueOf } from '../core/field.ts';
 import type { ResourceOf } from '../core/resource.ts';
@@ -22,7 +21,6 @@ export type Key = Omit<Tsigkey, 'secret'>;
 export type Token = Omit<StoredToken, 'hash'>;
 export type KeyState = ValueOf<typeof KEY_STATES>['states'][number];
 export type Deliveries = ShownDeliveries;
-export type Uses = ShownUses;
 export type Lifecycle = ShownLifecycle;
 export type LifecycleKey = Lifecycle['keys'][number];
 export type Removing = RemovingKeys;

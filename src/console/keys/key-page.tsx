@@ -1,3 +1,4 @@
+import type { ComponentType } from 'preact';
 import { useLive } from '../live.ts';
 import { Facts } from '../parts/facts.tsx';
 import { Lines } from '../parts/lines.tsx';
@@ -8,13 +9,22 @@ import { Algorithm, State } from '../parts/states.tsx';
 import { Ago, count, Name, References, sentence, visible } from '../parts/text.tsx';
 import type { Deliveries, Grants, Key, KeyState, Lifecycle } from '../resources.ts';
 import { query } from '../router.ts';
-import { Clients } from './clients.tsx';
+import { Clients } from '../uses/clients.tsx';
 import { Consequences } from './consequences.tsx';
 import { Exports } from './exports.tsx';
 import { FORM, isMoving, readStates } from './key-list.tsx';
 import { Rotate } from './rotate.tsx';
 import { Rotation } from './rotation.tsx';
 import { Secret } from './secret.tsx';
+
+interface PartProps {
+  /** The path of the key. */
+  readonly base: string;
+  readonly scope: Key['scope'];
+}
+
+/** The parts of the page that are read by themselves, in their order. */
+const PARTS: readonly ComponentType<PartProps>[] = [Places, Clients, Opens];
 
 /** A key: its life, where it is live, what it opens, and who uses it. */
 export function KeyPage({ id }: { id: string }) {
@@ -66,13 +76,9 @@ export function KeyPage({ id }: { id: string }) {
           text: <Consequences base={base} />,
         }),
       ]}
-      parts={({ scope }) => (
-        <>
-          <Places base={base} />
-          <Clients base={base} />
-          <Opens base={base} scope={scope} />
-        </>
-      )}
+      parts={({ scope }) =>
+        PARTS.map((Part, index) => <Part key={index} base={base} scope={scope} />)
+      }
     >
       {(data) => (
         <>
@@ -167,7 +173,7 @@ function PlaceDetail({ server }: { server: Deliveries['servers'][number] }) {
   );
 }
 
-function Opens({ base, scope }: { base: string; scope: Key['scope'] }) {
+function Opens({ base, scope }: PartProps) {
   const live = useLive<Grants>(`${base}/grants`);
   const all = scope === 'POOL' ? 'every zone of its pool' : 'its zone';
   return (

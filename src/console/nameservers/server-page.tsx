@@ -4,6 +4,7 @@ import { ResourcePage } from '../parts/resource-page.tsx';
 import { State } from '../parts/states.tsx';
 import { Ago, visible } from '../parts/text.tsx';
 import type { NameServer } from '../resources.ts';
+import { logRow } from '../uses/log-row.ts';
 import { actsOf } from './acts.tsx';
 import { KeysLine } from './keys-line.tsx';
 import { KeysThere } from './server-keys.tsx';
@@ -31,12 +32,11 @@ export function ServerPage({ id }: { id: string }) {
 }
 
 function ServerFacts({ server }: { server: NameServer }) {
-  const { state, driver, verified_at: verified, pending_since: since, evidence } = server;
+  const { state, driver, verified_at: verified, pending_since: since } = server;
   const lines = (server.key_references ?? [])
     .map(({ key, place }) => `${key} (${place})`)
     .join(', ');
   const clock = verified === null ? 'Not known yet' : 'Within the 300 s of TSIG';
-  const log = evidence === null ? 'It is not read, so who uses a key is not known' : 'It is read';
   return (
     <Facts
       collection="nameservers"
@@ -50,7 +50,7 @@ function ServerFacts({ server }: { server: NameServer }) {
           server.error_code === 'clock_skew' ? '✕ Differs by more than TSIG allows' : clock,
         ],
         ['Program', titleOf(driver)],
-        ['Log', evidence?.problem ?? log],
+        logRow(server),
         ['Lines that need a key', lines === '' ? null : visible(lines)],
       ]}
       without={SHOWN}

@@ -1,15 +1,12 @@
+import type { ShownUses } from '../../uses/key-uses.ts';
 import { useLive } from '../live.ts';
 import { Lines } from '../parts/lines.tsx';
 import { Section } from '../parts/page.tsx';
 import { Ago, count, Name, visible } from '../parts/text.tsx';
-import type { Uses } from '../resources.ts';
 
-export function useUses(base: string) {
-  return useLive<Uses>(`${base}/uses`);
-}
-
+/** Who uses a key, as the logs of its name servers show. */
 export function Clients({ base }: { base: string }) {
-  const live = useUses(base);
+  const live = useLive<ShownUses>(`${base}/uses`);
   return (
     <Section title="Who uses it" live={live}>
       {({ servers }) =>
@@ -49,16 +46,4 @@ export function Clients({ base }: { base: string }) {
       }
     </Section>
   );
-}
-
-/** Says which clients lose their key with it. */
-export function lostClients({ servers }: Uses): string {
-  const clients = [...new Set(servers.flatMap((each) => each.uses.map(({ address }) => address)))];
-  const unknown = servers.filter(({ state }) => state === 'unknown');
-  const seen =
-    clients.length === 0
-      ? 'Their logs show no client that uses it.'
-      : `These clients are refused from then on: ${clients.join(', ')}.`;
-  if (unknown.length === 0) return seen;
-  return `${seen} The logs of ${unknown.map(({ name_server: name }) => name).join(', ')} do not show every use, so there may be others.`;
 }
