@@ -116,7 +116,7 @@ export interface LocalServer {
 export async function localServers(
   configPath: string | undefined,
 ): Promise<readonly LocalServer[]> {
-  const { isAgentFile, readAgentFile } = await import('./config/agent/agent-file.ts');
+  const { isAgentFile, readAgentFile } = await import('./config/agent-file.ts');
   const { agentProblems } = await import('./delivery/agents/start.ts');
   const { localProblems } = await import('./delivery/reconciler/registration.ts');
   return forOperator(() => {
@@ -153,7 +153,7 @@ export async function localServer(
  */
 export async function runAgent(file: string, isCheck: boolean): Promise<void> {
   const { agentProblems, checkAgent, startAgent } = await import('./delivery/agents/start.ts');
-  const { readAgentFile } = await import('./config/agent/agent-file.ts');
+  const { readAgentFile } = await import('./config/agent-file.ts');
   const settings = await forOperator(() => readAgentFile(file, agentProblems));
   if (!isCheck) {
     const stopping = new AbortController();

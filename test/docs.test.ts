@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readAgentFile } from '../src/config/agent/agent-file.ts';
+import { readAgentFile } from '../src/config/agent-file.ts';
 import { readConfig } from '../src/config/config.ts';
 import {
   blocksOf,

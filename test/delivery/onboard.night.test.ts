@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BRAND_NAMES } from '../../src/brands/brands.ts';
-import { readAgentFile } from '../../src/config/agent/agent-file.ts';
+import { readAgentFile } from '../../src/config/agent-file.ts';
 import { localProblems } from '../../src/delivery/reconciler/registration.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';

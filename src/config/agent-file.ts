@@ -1,11 +1,11 @@
-import type { ValueOf } from '../../core/field.ts';
-import { object, optional } from '../../core/object.ts';
-import { nameServer } from '../../resources/name-server.ts';
-import { hostName } from '../../core/shared-fields.ts';
-import { ConfigError } from '../config.ts';
-import { readTree } from '../file.ts';
-import { LOCAL, memberProblems } from '../name-server-options.ts';
-import { path, url } from '../kinds.ts';
+import type { ValueOf } from '../core/field.ts';
+import { object, optional } from '../core/object.ts';
+import { nameServer } from '../resources/name-server.ts';
+import { hostName } from '../core/shared-fields.ts';
+import { ConfigError } from './config.ts';
+import { readTree } from './file.ts';
+import { LOCAL, memberProblems } from './name-server-options.ts';
+import { path, url } from './kinds.ts';
 
 const AGENT_FILE = object({
   url: url(),
