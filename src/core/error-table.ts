@@ -217,7 +217,7 @@ export const ERRORS = {
   }),
   request_header_fields_too_large: entry({
     status: 431,
-    when: 'The request line and headers are larger than 16 KiB.',
+    when: 'The request target and the names and values of the headers have 16 KiB or more together.',
     message: () => 'The request head is too large',
   }),
   request_timeout: entry({

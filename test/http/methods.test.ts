@@ -207,6 +207,25 @@ describe('unusual requests', () => {
     expect((await asked.get('/v2/tlds?name=cut')).body.tlds).toEqual([]);
   });
 
+  test('a header counts after thousands of others', async () => {
+    const proxied = await startTestService({
+      TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+      TSIGIL_METRICS_ADDRESSES: '["192.0.2.1"]',
+    });
+    const sendLate = (line: string, ...late: string[]) =>
+      sendRequest(proxied.url, [line, 'Host: h', ...Array<string>(10_000).fill('a:'), ...late]);
+    const token = `X-Auth-Token: ${proxied.token}`;
+    const { id } = await create(proxied, TLDS, 'kept');
+    for (const [status, line, ...late] of [
+      [401, 'GET /v2/tlds'],
+      [200, 'GET /v2/tlds', token],
+      [412, `DELETE /v2/tlds/${id}`, token, 'If-Match: "stale"'],
+      [200, 'GET /metrics', 'X-Forwarded-For: 192.0.2.1'],
+      [403, 'GET /metrics', 'X-Forwarded-For: 192.0.2.2'],
+    ] as const)
+      expect((await sendLate(`${line} HTTP/1.1`, ...late)).status, line).toBe(status);
+  });
+
   test('200 whatever Upgrade and Expect contain, and for GET with Content-Length: 0', async () => {
     for (const headers of [
       ['Upgrade: websocket', 'Connection: Upgrade'],

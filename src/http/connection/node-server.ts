@@ -82,6 +82,9 @@ export function createNodeServer(
         handshakeTimeout: HANDSHAKE_MS,
       })
     : createPlainServer(options);
+  // By default, Node.js silently drops all headers after the first 1000, such as the one that a
+  // proxy appends. maxHeaderSize bounds their number.
+  server.maxHeadersCount = 0;
   const refuseInOrder = runInOrder(server, handle, () => cutOff('pipelining'));
   limitConnections(server, settings, metrics, cutOff);
 
