@@ -103,13 +103,17 @@ export async function signOut(): Promise<void> {
 /** Whether the link of `tsigil console` that was opened did not work. */
 export const isLinkSpent = signal(false);
 
+function codeInAddress(): string | undefined {
+  return /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+}
+
 /**
  * Signs in with the code in the address, which the link of `tsigil console` has, or reads who is
  * signed in. A link never replaces a session: it may be one of an attacker, who would own the keys
  * that the person then creates.
  */
 export async function startSession(): Promise<void> {
-  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  const code = codeInAddress();
   if (code !== undefined) {
     history.replaceState(history.state, '', location.pathname + location.search);
     if (await isSignedIn()) {
@@ -161,7 +165,7 @@ function showDoor({ body }: RequestError): void {
 
 const INPUT_MS = 300_000;
 
-/** Watches the time limit of the session, and extends it while a person types. */
+/** Watches the time limit of the session, extends it while a person types, and follows links. */
 export function watchSession(): void {
   setInterval(() => {
     now.value = Date.now();
@@ -175,6 +179,10 @@ export function watchSession(): void {
     if (session.value === undefined || isExpired.value || isExpiring.value) return;
     if (Date.now() - lastUse.value > INPUT_MS) void readSession();
   };
+  // A link that is opened in the tab of the console changes only the fragment, and loads nothing.
+  addEventListener('hashchange', () => {
+    if (codeInAddress() !== undefined) void startSession();
+  });
   addEventListener('keydown', used, { passive: true });
   addEventListener('pointerdown', used, { passive: true });
 }

@@ -66,6 +66,19 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await page.getByLabel('Token').waitFor();
   });
 
+  test('a link of `tsigil console` also signs in when it is pasted into the tab of the console', async () => {
+    const { body } = await service.post('/console/code', {});
+    recordSecret(String(body.code));
+    const { page, open } = await openNew();
+    await open('');
+    await page.getByLabel('Token').waitFor();
+    await open(`#code=${body.code}`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await open(`#code=${body.code}`);
+    await page.getByText('You were signed in already, so the link was not used.').waitFor();
+    expect(page.url()).toBe(`${service.url}/console/`);
+  });
+
   test('a link of another caller does not replace the session of a person', async () => {
     const { body } = await service.post('/v2/tokens', { name: 'luring', roles: ['reader'] });
     const { body: made } = await service.with(body.token).post('/console/code', {});
