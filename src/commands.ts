@@ -25,6 +25,9 @@ export async function main(): Promise<void> {
     // Errors on standard error cannot be reported.
   });
 
+  // Commander takes an empty variable for the name of a file.
+  if (process.env.TSIGIL_CONFIG === '') delete process.env.TSIGIL_CONFIG;
+
   process.exitCode = await runCommand(process.argv.slice(2), VERSION, COMMANDS, {
     environment: process.env,
     now: Date.now,

@@ -13,6 +13,11 @@ function check(text: string) {
   return tsigil(folder, {}, 'check-config', '--config', 'c.yaml');
 }
 
+test('an empty TSIGIL_CONFIG counts as unset', async () => {
+  const { status, err } = await tsigil(folder, { TSIGIL_CONFIG: '' }, 'check-config');
+  expect([status, err]).toEqual([0, '']);
+});
+
 test('shows the name servers with the options of their drivers, and never a control key', async () => {
   const { status, out, err } = await check(`nameServers:
   - name: ns1
