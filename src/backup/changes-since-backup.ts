@@ -182,8 +182,6 @@ async function replacedMembers(
 ): Promise<Given<(typeof tsigkey)['fields']>> {
   const { secret } = later;
   const isSecretKnown = !isUnreadable(secret) && secret !== '' && !isUnreadable(backup.secret);
-  const hasOtherSecret =
-    isSecretKnown && (later.algorithm !== backup.algorithm || secret !== backup.secret);
   const { scope, resource_id } = later;
   const hasOtherScope = scope !== backup.scope || resource_id !== backup.resource_id;
   const isWider =
@@ -193,7 +191,10 @@ async function replacedMembers(
     (await reader.get(zone, backup.resource_id))?.pool_id === resource_id;
   return {
     ...(later.name === backup.name ? {} : { name: later.name }),
-    ...(hasOtherSecret ? { algorithm: later.algorithm, secret } : {}),
+    ...(isSecretKnown && later.algorithm !== backup.algorithm
+      ? { algorithm: later.algorithm }
+      : {}),
+    ...(isSecretKnown && secret !== backup.secret ? { secret } : {}),
     ...(hasOtherScope && !isWider ? { scope, resource_id } : {}),
   };
 }

@@ -70,12 +70,13 @@ const WHOLE = [{ integrity_check: 'ok' }];
 const asides = () =>
   readdirSync(join(folder, 'var')).filter((name) => /\.replaced-\w+$/.test(name));
 
-const BEFORE = ['deleted', 'kept', 'moved', 'narrowed', 'replaced', 'widened'];
-const AFTER = ['added', 'kept', 'moved', 'narrowed', 'replaced', 'widened'];
+const BEFORE = ['deleted', 'kept', 'moved', 'narrowed', 'renewed', 'replaced', 'widened'];
+const AFTER = ['added', 'kept', 'moved', 'narrowed', 'renewed', 'replaced', 'widened'];
 const WITHDRAWN = `  token revoked: deleted
   tsigkey deleted: deleted
   tsigkey moved: other scope, resource_id, grants
   tsigkey narrowed: other grants
+  tsigkey renewed: other secret
   tsigkey replaced: other algorithm, secret
 `;
 
@@ -125,10 +126,9 @@ beforeAll(async () => {
   await running.call('PUT', `/v2/tsigkeys/${keys.moved}/grants`, { grants: null });
   await running.patch(`/v2/tsigkeys/${keys.moved}`, { scope: 'ZONE', resource_id: zone });
   await running.patch(`/v2/tsigkeys/${keys.replaced}`, { algorithm: 'hmac-sha512', secret: null });
-  await running.patch(`/v2/tsigkeys/${keys.replaced}`, {
-    algorithm: 'hmac-sha512',
-    secret: 'dGhlIHNlY3JldCB0aGF0IHJlcGxhY2VkIHRoZSBsZWFrZWQgb25lISE=',
-  });
+  const secret = 'dGhlIHNlY3JldCB0aGF0IHJlcGxhY2VkIHRoZSBsZWFrZWQgb25lISE=';
+  await running.patch(`/v2/tsigkeys/${keys.replaced}`, { algorithm: 'hmac-sha512', secret });
+  await running.patch(`/v2/tsigkeys/${keys.renewed}`, { secret });
   await running.patch(`/v2/tsigkeys/${keys.widened}`, { scope: 'POOL', resource_id: POOL });
   await running.post('/v2/tsigkeys', {
     name: 'added',
@@ -192,6 +192,7 @@ describe('tsigil restore', () => {
       'kept hmac-sha256 POOL',
       'moved hmac-sha256 ZONE',
       'narrowed hmac-sha256 POOL',
+      'renewed hmac-sha256 POOL',
       'replaced hmac-sha512 POOL',
       'widened hmac-sha256 ZONE',
     ]);
@@ -199,6 +200,7 @@ describe('tsigil restore', () => {
       kept: null,
       moved: null,
       narrowed: [{ rights: ['transfer'], zones: [await zoneId(running)] }],
+      renewed: null,
       replaced: null,
       widened: null,
     });
