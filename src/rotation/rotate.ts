@@ -158,7 +158,7 @@ async function assertRotatable(
         'rotation_state',
         former === undefined
           ? `The key '${name}' is replacing a key that the token may not see, and not all clients have it yet. Wait until that key is draining`
-          : `The key '${name}' is replacing '${former.name}', and not all clients have it yet. Wait until that key is draining, or confirm that they have it: POST /v2/tsigkeys/${id}/confirm`,
+          : `The key '${name}' is replacing '${former.name}', and not all clients have it yet. Wait until that key is draining, or confirm '${former.name}' if they have it`,
       );
     }
 }
