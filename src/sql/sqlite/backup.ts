@@ -109,7 +109,7 @@ function publish(copy: string, path: string): void {
 function targetExists(path: string): ServiceError {
   return new ServiceError(
     'bad_request',
-    `The file already exists (EEXIST): '${path}'. Use the name of a new file`,
+    `The file already exists: '${path}'. Use the name of a new file`,
   );
 }
 
