@@ -11,6 +11,7 @@ import { plainLines, plainText } from '../cli/output/plain-text.ts';
 import type { Terminal } from '../cli/output/terminal.ts';
 import { writeLine } from '../cli/output/write-line.ts';
 import { actionCommand } from '../cli/commands/action-command.ts';
+import { counted } from '../core/text/counted.ts';
 
 const MAX_NAMED = 10;
 
@@ -141,14 +142,14 @@ function printVerification(result: SecretVerification, { out }: Terminal): void 
   const lines = [
     ...result.unreadable.map(({ collection, id }) => `${collection} ${id}: cannot be decrypted`),
     ...result.forged.map(({ collection, id }) => `${collection} ${id}: changed by another program`),
-    `${result.checked} secrets checked, ${unreadable} unreadable`,
-    `${result.credentials_checked} tokens checked; ${forged} tokens and sessions refused`,
+    `${counted(result.checked, 'secret')} checked, ${unreadable} unreadable`,
+    `${counted(result.credentials_checked, 'token')} checked; ${forged} tokens and sessions refused`,
   ];
   for (const line of lines) writeLine(out, line);
   if (unreadable > 0)
     throw new CommandError(
       EXIT.refused,
-      `${unreadable} secrets cannot be decrypted`,
+      `${counted(unreadable, 'secret')} cannot be decrypted`,
       'Restore a backup, or set new secrets.',
     );
   if (forged > 0)

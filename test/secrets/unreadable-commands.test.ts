@@ -39,6 +39,17 @@ describe('while the secret of a key is unreadable', () => {
     }
   });
 
+  test('encryption verify counts it', async () => {
+    const { status, out, err } = await runInside(service, 'encryption', 'verify');
+    expect([status, out]).toEqual([
+      1,
+      expect.stringMatching(
+        /^tsigkeys .*: cannot be decrypted\n2 secrets checked, 1 unreadable\n0 tokens checked; /,
+      ),
+    ]);
+    expect(err).toContain('1 secret cannot be decrypted');
+  });
+
   test('set selects the key by its name to replace the secret', async () => {
     expect((await run('set', 'broken', '--generate')).status).toBe(0);
     const { out } = await run('show', 'broken', '--reveal', '-f', 'value', '-c', 'secret');

@@ -1,6 +1,7 @@
 import { TRAIL_EVENTS, type TrailEvent } from '../chain.ts';
 import type { TrailProblem, TrailVerification } from '../responses.ts';
 import { MAX_LIMIT } from '../../core/settings.ts';
+import { counted } from '../../core/text/counted.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { BATCH_PAGE, VERIFICATION } from '../responses.ts';
 import { defineCommand } from '../../cli/flags/command.ts';
@@ -136,7 +137,7 @@ function report(
       ({ batch, problem }) => (batch === null ? problem : `Batch ${batch}: ${problem}`),
       'problems',
     ),
-    `${result.records} records in ${result.batches} batches verified`,
+    `${counted(result.records, 'record')} in ${counted(result.batches, 'batch', 'batches')} verified`,
     ...(result.purged > 0 ? [`Retention deleted the records of ${result.purged} batches`] : []),
     ...(result.without_mac > 0
       ? [
