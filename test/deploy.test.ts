@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -229,6 +237,14 @@ test.each([
 });
 
 describe('deploy/prometheus-alerts.yml', () => {
+  test('has the rules of every folder', () => {
+    const alertsOf = (path: string) => read(path).match(/^ *- alert: \w+$/gm) ?? [];
+    const fragments = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('/alerts.yml'))
+      .flatMap((path) => alertsOf(`src/${path}`));
+    expect(alertsOf('deploy/prometheus-alerts.yml')).toHaveLength(fragments.length);
+  });
+
   test.runIf(IS_LONG && hasProgram('promtool', 'prometheus'))(
     'fires for each fault, and not for a healthy service',
     () => {

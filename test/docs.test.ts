@@ -200,14 +200,16 @@ describe('links and generated pages', () => {
     });
   }
 
-  test('docs/configuration.md is the output of `npm run docs`', () => {
-    const { stdout, status, stderr } = spawnSync(
-      process.execPath,
-      ['scripts/configuration-page.mjs'],
-      { cwd: ROOT, encoding: 'utf8' },
-    );
+  test.each([
+    ['docs/configuration.md', 'configuration-page'],
+    ['deploy/prometheus-alerts.yml', 'alert-rules'],
+  ])('%s is the output of `npm run docs`', (path, script) => {
+    const { stdout, status, stderr } = spawnSync(process.execPath, [`scripts/${script}.mjs`], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(documentAt('docs/configuration.md').text).toBe(stdout);
+    expect(readFileSync(join(ROOT, path), 'utf8')).toBe(stdout);
   });
 });
 
