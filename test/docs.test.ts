@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readAgentFile } from '../src/config/agent-file.ts';
 import { readConfig } from '../src/config/config.ts';
+import { FAULTS } from '../src/delivery/faults.ts';
 import {
   blocksOf,
   examplesOf,
@@ -199,6 +200,12 @@ describe('links and generated pages', () => {
       expect(relative.filter((target) => !leadsSomewhere(document, target))).toEqual([]);
     });
   }
+
+  test.each(Object.entries(FAULTS))('docs/delivery.md explains %s', (code, { reason, remedy }) => {
+    const { text } = documentAt('docs/delivery.md');
+    const plain = text.replaceAll(/`|\[|\]\([^)]*\)/g, '');
+    expect(plain).toContain(`| ${code} | ${reason} | ${remedy} |`);
+  });
 
   test.each([
     ['docs/configuration.md', 'configuration-page'],

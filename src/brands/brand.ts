@@ -19,6 +19,8 @@ export interface Brand {
   readonly hidesUnlistedKeys?: true;
   /** Set if no zone names lists of Tsigil, because Tsigil itself writes who has rights in a zone. */
   readonly writesZones?: true;
+  /** The command that finds errors in its configuration. Without one, its log has them. */
+  readonly checker?: string;
   /** The shortest time between two passes that change a server, in milliseconds. */
   readonly minimumIntervalMs: number;
   /**

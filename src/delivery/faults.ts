@@ -1,3 +1,11 @@
+import { BRANDS } from '../brands/brands.ts';
+import type { Brand } from '../brands/brand.ts';
+
+const ALL: readonly Brand[] = Object.values(BRANDS);
+const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+const CHECKERS = or.format(ALL.flatMap(({ checker }) => checker ?? []));
+const UNCHECKED = or.format(ALL.flatMap(({ title, checker }) => (checker ? [] : title)));
+
 /** What a new name server goes through before it is live, in order. */
 export type Stage = 'served' | 'file' | 'key' | 'closed';
 
@@ -55,8 +63,7 @@ export const FAULTS: Readonly<Record<string, Explanation>> = {
   },
   refused_by_server: {
     reason: 'Its configuration has an error.',
-    remedy:
-      'Run named-checkconf, knotc conf-check or nsd-checkconf, or read the log of PowerDNS, and correct the error.',
+    remedy: `Run ${CHECKERS}, or read the log of ${UNCHECKED}, and correct the error.`,
     stage: 'file',
   },
   not_included: {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { titleOf } from '../../src/console/nameservers/titles.ts';
+import { hasFile, titleOf } from '../../src/console/brands.ts';
 import { BRANDS } from '../../src/brands/brands.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { consolePages, expectAccessible, hasChromium } from '../harness/chromium.ts';
@@ -16,8 +16,9 @@ declare const navigator: { readonly clipboard: { readText(): Promise<string> } }
 
 const isReady = hasChromium() && hasProgram('named', 'bind9');
 
-test('the console names each program as the service does', () => {
-  for (const [driver, { title }] of Object.entries(BRANDS)) expect(titleOf(driver)).toBe(title);
+test.each(Object.entries(BRANDS))('the console knows %s as the service does', (driver, brand) => {
+  expect(titleOf(driver)).toBe(brand.title);
+  expect(hasFile(driver)).toBe('checker' in brand);
 });
 
 describe.skipIf(!isReady)('keys and name servers in the console', () => {

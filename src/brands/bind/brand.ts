@@ -84,6 +84,7 @@ export const bind = {
     update: true,
     unknownKeys: 'Only Tsigil writes to the file with its keys',
   },
+  checker: 'named-checkconf',
   minimumIntervalMs: 200, // a reload delays queries
   ownKeys: OWN_KEYS.bind,
   exports: {

@@ -50,6 +50,7 @@ export const knot = {
     unknownKeys: 'Its rules show which keys are from Tsigil',
   },
   hidesUnlistedKeys: true,
+  checker: 'knotc conf-check',
   minimumIntervalMs: 0,
   exports: {
     writeSecondary(key, primary) {

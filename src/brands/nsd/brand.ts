@@ -53,6 +53,7 @@ export const nsd = {
     update: 'NSD does not support dynamic updates',
     unknownKeys: 'Only Tsigil writes to the file with its keys',
   },
+  checker: 'nsd-checkconf',
   minimumIntervalMs: 0,
   exports: {
     writeSecondary: (key, primary) =>

@@ -1,4 +1,5 @@
 import { detectFormat, type ImportFormat } from '../../formats/detect.ts';
+import { FILES } from '../brands.ts';
 import type { Configuration } from './readers/reader.ts';
 
 interface Reader {
@@ -15,8 +16,7 @@ const READERS: Readonly<Record<ImportFormat, () => Promise<Reader>>> = {
   pdnsutil: () => import('./readers/pdnsutil.ts'),
 };
 
-const UNKNOWN_FORMAT =
-  'pasted text: no keys in a form that Tsigil knows: named.conf, knot.conf, nsd.conf, dhcpd.conf, the output of pdnsutil list-tsig-keys, or lines such as hmac-sha256:name:secret';
+const UNKNOWN_FORMAT = `pasted text: no keys in a form that Tsigil knows: ${FILES.join(', ')}, dhcpd.conf, the output of pdnsutil list-tsig-keys, or lines such as hmac-sha256:name:secret`;
 
 /**
  * Reads a configuration that somebody pasted. Throws an error that quotes no secret for a text that

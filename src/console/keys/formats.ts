@@ -1,4 +1,4 @@
-import type { BrandName } from '../../brands/brands.ts';
+import { TITLES } from '../brands.ts';
 
 /** A format in which the service exports keys, and the ends of a connection that can read it. */
 interface Format {
@@ -7,14 +7,6 @@ interface Format {
   readonly isServer?: boolean;
   readonly ends: readonly ('primary' | 'secondary')[];
 }
-
-/** The name servers. */
-export const SERVERS = Object.entries({
-  bind: 'BIND',
-  knot: 'Knot DNS',
-  nsd: 'NSD',
-  powerdns: 'PowerDNS',
-} satisfies Readonly<Record<BrandName, string>>);
 
 const CLIENTS = [
   ['nsupdate', 'nsupdate and dig'],
@@ -33,7 +25,7 @@ const CLIENTS = [
 ] as const;
 
 export const FORMATS: readonly Format[] = [
-  ...SERVERS.map(([name, label]) => ({
+  ...TITLES.map(([name, label]) => ({
     name,
     label,
     isServer: true,

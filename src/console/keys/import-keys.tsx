@@ -8,6 +8,7 @@ import { Changes, Entries, ImportForm, Stage, useComparison } from '../parts/imp
 import { count, Name, Names, visible } from '../parts/text.tsx';
 import { DEFAULT_POOL } from '../pools/default-pool.ts';
 import { pageOf } from '../router.ts';
+import { FILES } from '../brands.ts';
 import { readConfiguration } from './configuration.ts';
 import {
   importKeys,
@@ -17,8 +18,7 @@ import {
   type Step,
 } from './key-import-plan.ts';
 
-const HINT =
-  'The named.conf, knot.conf or nsd.conf of the primary, with the text of each file that it includes in the place of the line that includes it, or a file of keys. Your browser reads it; nothing leaves it but the keys that you import.';
+const HINT = `The ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(FILES)} of the primary, with the text of each file that it includes in the place of the line that includes it, or a file of keys. Your browser reads it; nothing leaves it but the keys that you import.`;
 
 /** What an import did, without the secrets. */
 interface Done {

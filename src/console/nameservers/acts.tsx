@@ -4,6 +4,7 @@ import { deleting, editing } from '../parts/resource-forms.tsx';
 import { count, Names, sentence } from '../parts/text.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { send } from '../requests.ts';
+import { hasFile } from '../brands.ts';
 import type { NameServer, OpeningKeys } from '../resources.ts';
 import { pageOf } from '../router.ts';
 import { FORM } from './new-server.tsx';
@@ -86,7 +87,7 @@ function Release({ server: { name, driver } }: { server: NameServer }) {
         The delivery is paused, and its keys stay on it as they are, also if they are changed or
         deleted here.
       </p>
-      {driver === 'powerdns' ? null : (
+      {hasFile(driver) && (
         <p>
           Its configuration goes on including the file of Tsigil; to move the keys to a file of
           yours first, run on its host: <code>tsigil nameserver release {name} --write</code>

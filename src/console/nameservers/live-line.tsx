@@ -1,6 +1,7 @@
 import type { Stage } from '../../delivery/faults.ts';
 import { Steps, type Step } from '../parts/steps.tsx';
 import { Ago } from '../parts/text.tsx';
+import { hasFile } from '../brands.ts';
 import type { NameServer } from '../resources.ts';
 import { pageOf } from '../router.ts';
 import { may, session } from '../session.ts';
@@ -21,7 +22,7 @@ const POINTS: readonly Point[] = [
   },
   {
     stage: 'file',
-    title: ({ driver }) => (driver === 'powerdns' ? 'API reached' : 'File found'),
+    title: ({ driver }) => (hasFile(driver) ? 'File found' : 'API reached'),
     waits: 'Tsigil writes its keys, and lets the name server load them.',
   },
   { stage: 'key', title: () => 'Key accepted', waits: 'Signed queries verify each key.' },

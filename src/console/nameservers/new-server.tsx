@@ -6,7 +6,7 @@ import { DEFAULT_POOL } from '../pools/default-pool.ts';
 import { send } from '../requests.ts';
 import { open, pageOf } from '../router.ts';
 import { may } from '../session.ts';
-import { titleOf } from './titles.ts';
+import { LACKS, titleOf } from '../brands.ts';
 
 const DELIVERY: Readonly<Record<string, string>> = {
   agent: 'An agent on the host of the name server',
@@ -32,7 +32,7 @@ export const FORM = {
       description:
         'A zone that it serves, with a period at the end. Tsigil tests the keys in it, so it is needed while the pool has no zone.',
     },
-    rights: { description: 'What the keys may do on it. NSD has no dynamic updates.' },
+    rights: { description: ['What the keys may do on it.', ...LACKS].join(' ') },
   },
   without: ['paused'],
   controls: {

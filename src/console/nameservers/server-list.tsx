@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { SERVERS } from '../keys/formats.ts';
+import { titleOf, TITLES } from '../brands.ts';
 import { Collection, type Columns, type Filter } from '../parts/collection.tsx';
 import type { NameServer } from '../resources.ts';
 import { open, pageOf, type ScreenProps } from '../router.ts';
@@ -7,10 +7,9 @@ import { KeysLine } from './keys-line.tsx';
 import { NewServer } from './new-server.tsx';
 import { ServerPage } from './server-page.tsx';
 import { SetUp } from './set-up.tsx';
-import { titleOf } from './titles.ts';
 
 const FILTERS: readonly Filter[] = [
-  { parameter: 'driver', label: 'Program', choices: [['', 'Any'], ...SERVERS] },
+  { parameter: 'driver', label: 'Program', choices: [['', 'Any'], ...TITLES] },
 ];
 
 const COLUMNS: Columns<NameServer> = [

@@ -8,7 +8,7 @@ import { logRow } from '../uses/log-row.ts';
 import { actsOf } from './acts.tsx';
 import { KeysLine } from './keys-line.tsx';
 import { KeysThere } from './server-keys.tsx';
-import { titleOf } from './titles.ts';
+import { titleOf } from '../brands.ts';
 import { Why } from './why.tsx';
 
 /** A name server: its state and why, what it should have and what it has, and what to do. */

@@ -6,7 +6,7 @@ import { Ago, count, Names, sentence, visible } from '../parts/text.tsx';
 import { get } from '../requests.ts';
 import type { NameServer, Requirement } from '../resources.ts';
 import { may, session } from '../session.ts';
-import { TROUBLES } from './titles.ts';
+import { TROUBLES } from './troubles.ts';
 
 /** What a name server answered, what that means, and what to do. */
 export function Answer({ server }: { server: NameServer }) {

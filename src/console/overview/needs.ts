@@ -1,4 +1,4 @@
-import { TROUBLES } from '../nameservers/titles.ts';
+import { TROUBLES } from '../nameservers/troubles.ts';
 import { count } from '../parts/text.tsx';
 import type { Status } from '../../status/response.ts';
 import { BASE, pageOf } from '../router.ts';
