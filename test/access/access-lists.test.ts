@@ -9,7 +9,8 @@ import { DRIVERS } from '../../src/brands/drivers.ts';
 import { isPermitted } from '../harness/access.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import type { Brand } from '../harness/brands/brand.ts';
-import { KEYS, knotSearch, nsdSearch, powerdnsSearch, SOURCES } from '../harness/random-access.ts';
+import { SEARCHES } from '../harness/brands/searches.ts';
+import { KEYS, SOURCES } from '../harness/random-access.ts';
 import { sized } from '../harness/sizes.ts';
 
 /** Reads the configuration of a running server, as its driver does. */
@@ -32,9 +33,10 @@ function factsOf(configuration: ServerConfiguration): string[] {
     .sort();
 }
 
-describe.each([knotSearch, nsdSearch, powerdnsSearch])(
+// BIND has tests of its own.
+describe.each(SEARCHES.filter(({ brand }) => brand.driver !== 'bind'))(
   '$brand.name',
-  ({ brand, configure, file, read }) => {
+  ({ brand, configure, read }) => {
     const test_ = test.skipIf(!brand.isInstalled());
 
     test_.each(Array.from({ length: sized(3, 6) }, (_, seed) => seed))(
@@ -48,7 +50,7 @@ describe.each([knotSearch, nsdSearch, powerdnsSearch])(
             ...brand,
             configure(folder, port, controlPort) {
               text = configure(seed, zones, folder, port, controlPort);
-              writeFileSync(join(folder, file), text);
+              writeFileSync(join(folder, brand.main), text);
             },
           },
           zones,

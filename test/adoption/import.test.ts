@@ -15,14 +15,8 @@ import {
 } from '../harness/delivery.ts';
 import { type SigningKey } from '../harness/dns-tools.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
-import {
-  knotSearch,
-  nsdSearch,
-  powerdnsSearch,
-  SOURCES,
-  type Search,
-} from '../harness/random-access.ts';
-import { additionTo, bindSearch, ZONES as BIND_ZONES } from '../harness/random-bind.ts';
+import { SEARCHES } from '../harness/brands/searches.ts';
+import { additionTo, SOURCES, type Search } from '../harness/random-access.ts';
 import { itemsOf, POOL_ID, TSIGKEYS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
@@ -57,7 +51,7 @@ async function permitted(
 
 /** Starts a name server as an operator has configured it by hand. */
 function startBefore(
-  { brand, configure, file }: Search,
+  { brand, configure }: Search,
   seed: number,
   zones: readonly string[],
 ): Promise<DrivenServer> {
@@ -68,7 +62,7 @@ function startBefore(
         const text = configure(seed, zones, folder, port, controlPort);
         // The server after the import has a key of this name that is not Tsigil's.
         const own = text.replace(/^key:\n {4}name: "Hand-Made.*\n.*\n.*\n/m, '');
-        writeFileSync(join(folder, file), own);
+        writeFileSync(join(folder, brand.main), own);
       },
       ready: () => Promise.resolve(),
     },
@@ -78,7 +72,7 @@ function startBefore(
 
 /** Imports the keys of a name server, and returns what the command prints about what stays. */
 async function importFrom(
-  { brand, file }: Search,
+  { brand }: Search,
   { folder, controlPort }: DrivenServer,
   { url, token }: TestService,
 ): Promise<{ left_in_configuration: readonly KeptRow[]; open: readonly OpenRow[] }> {
@@ -90,7 +84,7 @@ async function importFrom(
   };
   const source = isApi
     ? ['--from-powerdns', `http://127.0.0.1:${controlPort}`]
-    : [join(folder, file)];
+    : [join(folder, brand.main)];
   const { status, out, err } = await runInside(
     { variables },
     'tsigkey',
@@ -112,9 +106,8 @@ async function untilDelivered(service: TestService): Promise<void> {
       .toBe('delivered');
 }
 
-describe.each([bindSearch, knotSearch, nsdSearch, powerdnsSearch])('$brand.name', (search) => {
-  const { brand, keys } = search;
-  const zones = brand === bindSearch.brand ? BIND_ZONES : OTHER_ZONES;
+describe.each(SEARCHES)('$brand.name', (search) => {
+  const { brand, keys, zones = OTHER_ZONES } = search;
   const isInstalled = brand.isInstalled();
 
   test.skipIf(!isInstalled).each(Array.from({ length: sized(1, 4) }, (_, seed) => seed))(

@@ -16,7 +16,8 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
   const definition = DRIVERS[recipe.driver];
   if (definition === undefined || recipe.include === undefined)
     throw new Error(`There is no driver ${recipe.driver} with a file`);
-  const { file, main, withoutInclude } = recipe.include;
+  const { main, include } = recipe;
+  const { file, withoutInclude } = include;
   const rights = rightsOf(BRANDS[recipe.driver]);
   const soon = () => AbortSignal.timeout(60_000);
   const pathOf = () => join(session().server.folder, file);

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   addressOf,
@@ -23,93 +22,37 @@ import { canonicalKey, type Key } from '../../src/formats/key.ts';
 import type { IncludedFile } from '../../src/formats/reader.ts';
 import { isPermitted } from '../harness/access.ts';
 import type { Brand } from '../harness/brands/brand.ts';
-import { knotc } from '../harness/brands/knot.ts';
-import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
+import { SEARCHES } from '../harness/brands/searches.ts';
+import { startDrivenServer, ZONES } from '../harness/driven-server.ts';
 import { run } from '../harness/tools.ts';
-import { KEYS, knotSearch, nsdSearch, SOURCES, type Search } from '../harness/random-access.ts';
-import * as bindSearch from '../harness/random-bind.ts';
+import { SOURCES, type Search } from '../harness/random-access.ts';
 import { ownFile } from '../harness/rewrites.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { hasProgram } from '../harness/tools.ts';
 
-interface Subject {
-  readonly brand: Pick<Brand, 'name' | 'isInstalled' | 'command' | 'controlSocket'>;
-  readonly format: 'bind' | 'knot' | 'nsd';
-  /** The name of the main file. */
-  readonly file: string;
-  readonly zones: readonly string[];
-  readonly keys: readonly Key[];
-  readonly sources: readonly string[];
-  /** Returns a random configuration, and writes what else the server needs. */
-  configure(seed: number, folder: string, port: number, controlPort: number): string;
-  /** A line that begins what can be in an included file. */
-  readonly block: RegExp;
-  include(path: string): string;
-  /** The program that checks a configuration file. */
-  check(file: string): [string, ...string[]];
-  reload(server: DrivenServer): void;
+interface Subject extends Required<Omit<Search, 'read'>> {
+  readonly include: NonNullable<Brand['include']>;
 }
 
 const MANY_ZONES = [...ZONES, ...Array.from({ length: 10 }, (_, index) => `z${index}.test`)];
 
-function subjectOf(
-  { brand, configure, file }: Search,
-  rest: Pick<Subject, 'format' | 'check' | 'reload'>,
-): Subject {
-  return {
-    ...rest,
-    brand,
-    file,
-    zones: MANY_ZONES,
-    keys: KEYS,
-    sources: SOURCES,
-    // One key has a name in upper case and with a final dot.
-    configure: (seed, folder, port) =>
-      configure(seed, MANY_ZONES, folder, port, 0)
-        .replaceAll('k2.example', 'K2.Example.')
-        .replaceAll('"K2.Example.."', '"K2.Example."'),
-    block: /^/,
-    include: (path) => `include: "${path}"\n`,
-  };
-}
-
-const SUBJECTS: readonly Subject[] = [
-  {
-    format: 'bind',
-    brand: {
-      name: 'BIND',
-      isInstalled: () => hasProgram('named', 'bind9'),
-      command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
+const SUBJECTS = SEARCHES.flatMap(({ configure, ...search }): Subject[] => {
+  const { include } = search.brand;
+  if (include === undefined) return [];
+  return [
+    {
+      zones: MANY_ZONES,
+      sources: SOURCES,
+      block: /^/,
+      ...search,
+      include,
+      // One key has a name in upper case and with a final dot.
+      configure: (...given) =>
+        configure(...given)
+          .replaceAll('k2.example', 'K2.Example.')
+          .replaceAll('"K2.Example.."', '"K2.Example."'),
     },
-    file: 'named.conf',
-    zones: bindSearch.ZONES,
-    keys: bindSearch.KEYS,
-    sources: bindSearch.SOURCES,
-    configure(seed, folder, port, controlPort) {
-      const [parts] = fc.sample(bindSearch.configurations, { seed, numRuns: 1 });
-      if (parts === undefined) throw new Error('no sample');
-      bindSearch.writeBind(folder, bindSearch.textOf(parts), port, controlPort);
-      return readFileSync(join(folder, 'named.conf'), 'utf8');
-    },
-    block: /^(?:acl|key|zone) /,
-    include: (path) => `include "${path}";\n`,
-    check: (file) => ['named-checkconf', file],
-    reload: (server) => {
-      server.signal('SIGHUP');
-    },
-  },
-  subjectOf(knotSearch, {
-    format: 'knot',
-    check: (file) => ['knotc', '-c', file, 'conf-check'],
-    reload: (server) => knotc(server, 'reload'),
-  }),
-  subjectOf(nsdSearch, {
-    format: 'nsd',
-    check: (file) => ['nsd-checkconf', file],
-    reload: ({ folder }) =>
-      void run(folder, 'nsd-control', '-c', join(folder, 'nsd.conf'), 'reconfig'),
-  }),
-];
+  ];
+});
 
 /** A configuration of files, and where Tsigil's file will be. */
 interface Fleet {
@@ -131,14 +74,14 @@ function fleetOf(
   port: number,
   controlPort: number,
 ): Fleet {
-  const path = join(folder, subject.file);
+  const path = join(folder, subject.brand.main);
   const files = new Map<string, string>();
-  const text = subject.configure(seed, folder, port, controlPort);
+  const text = subject.configure(seed, subject.zones, folder, port, controlPort);
   const blocks = text.split(/^(?=\S)/m).map((block, index) => {
     if (!subject.block.test(block) || chooses(seed, `block ${index}`)) return block;
     const part = join(folder, `part-${index}.conf`);
     files.set(part, block);
-    return subject.include(part);
+    return subject.include.statement(part);
   });
   files.set(path, blocks.join(''));
   const include = ({ pattern }: { readonly pattern: string }) => [
@@ -148,9 +91,12 @@ function fleetOf(
   return { source, files, own: join(folder, 'keys', 'own.conf') };
 }
 
-function read({ format }: Subject, { text, include, path }: Source): ServerConfiguration {
-  const configuration = ACCESS_READERS[format]?.(text, include, path);
-  if (configuration === undefined) throw new Error(`${format} has no reader`);
+function read(
+  { brand: { driver } }: Subject,
+  { text, include, path }: Source,
+): ServerConfiguration {
+  const configuration = ACCESS_READERS[driver]?.(text, include, path);
+  if (configuration === undefined) throw new Error(`${driver} has no reader`);
   return configuration;
 }
 
@@ -174,7 +120,7 @@ function rewritten(subject: Subject, seed: number, { source, files, own: path }:
       ...row,
       zones: row.zones.filter((zone) => isMoved(`${row.key} ${row.right} ${zone}`)),
     }));
-  const edits = REWRITERS[subject.format]?.(source, { keys: names, rows, file: path }) ?? [];
+  const edits = REWRITERS[subject.brand.driver]?.(source, { keys: names, rows, file: path }) ?? [];
   const write = (own: IncludedFile) => {
     writeFileSync(own.path, own.text);
     for (const [file, text] of files)
@@ -191,9 +137,9 @@ function rewritten(subject: Subject, seed: number, { source, files, own: path }:
       }),
     ),
     edits,
-    own: ownFile(subject.format, path, keys, subject.zones, rows),
+    own: ownFile(subject.brand, path, keys, subject.zones, rows),
     /** Tsigil's file with the same keys, without their rights. */
-    empty: ownFile(subject.format, path, keys, subject.zones, []),
+    empty: ownFile(subject.brand, path, keys, subject.zones, []),
     write,
   };
 }
@@ -214,7 +160,7 @@ async function tableOf(
 }
 
 describe.each(SUBJECTS)('$brand.name', (subject) => {
-  const { brand, zones, format, check, reload } = subject;
+  const { brand, zones, include } = subject;
   const test_ = test.skipIf(!brand.isInstalled());
 
   const slow = { timeout: 300_000 };
@@ -235,11 +181,10 @@ describe.each(SUBJECTS)('$brand.name', (subject) => {
         left.filter((right) => !isNegated(right)),
         `seed ${seed}`,
       ).toEqual([]);
-      expect(differencesAfter(format, fleet.source, edits, own), `seed ${seed}`).toEqual([]);
+      expect(differencesAfter(brand.driver, fleet.source, edits, own), `seed ${seed}`).toEqual([]);
       count += rights.size;
       write(own);
-      const [program, ...parameters] = check(fleet.source.path);
-      run(folder, program, ...parameters);
+      run(folder, include.checker.program, ...include.checker.parameters(fleet.source.path));
     }
     expect(count).toBeGreaterThan(40);
   });
@@ -282,7 +227,7 @@ describe.each(SUBJECTS)('$brand.name', (subject) => {
         [...before].map(([right, all]) => [right, rights.has(right) ? evaluated.get(right) : all]),
       );
       write(empty);
-      reload(server);
+      include.reload(server);
       const soon = { timeout: 120_000, interval: 100 };
       await vi.waitFor(async () => {
         expect(await asked()).toEqual(said);
@@ -290,7 +235,7 @@ describe.each(SUBJECTS)('$brand.name', (subject) => {
       if (rights.size > 0) expect(said).not.toEqual(before);
 
       writeFileSync(own.path, own.text);
-      reload(server);
+      include.reload(server);
       await vi.waitFor(async () => {
         expect(await asked()).toEqual(before);
       }, soon);

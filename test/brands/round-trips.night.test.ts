@@ -9,6 +9,7 @@ import { canonicalKey, type Key } from '../../src/formats/key.ts';
 import { detectFormat } from '../../src/formats/detect.ts';
 import { IMPORT_FORMATS } from '../../src/formats/readers.ts';
 import { ALGORITHMS } from '../../src/dns/algorithms.ts';
+import { BRANDS } from '../harness/brands/brands.ts';
 import { keysWith } from '../harness/keys.ts';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
@@ -34,41 +35,18 @@ function readBack(text: string): (Key | string)[] {
   );
 }
 
-/** The configuration checker of each server, and how to run it on a configuration with keys. */
-const CHECKERS = [
-  {
-    format: 'bind',
-    program: 'named-checkconf',
-    debian: 'bind9-utils',
-    argv: (file: string) => [file],
-    configure: (text: string) => text,
-  },
-  {
-    format: 'knot',
-    program: 'knotc',
-    debian: 'knot',
-    argv: (file: string) => ['-c', file, 'conf-check'],
-    configure: (text: string) => text,
-  },
-  {
-    format: 'nsd',
-    program: 'nsd-checkconf',
-    debian: 'nsd',
-    argv: (file: string) => [file],
-    configure: (text: string) => `server:\n  port: 5300\n${text}`,
-  },
-];
-
 const keyLists = fc.uniqueArray(keysWith(Object.keys(ALGORITHMS)), {
   minLength: 1,
   maxLength: 60,
   selector: ({ name }) => comparisonForm(name),
 });
 
-for (const { format, program, debian, argv, configure } of CHECKERS) {
+for (const { driver: format, include } of BRANDS) {
+  if (include === undefined) continue;
+  const { program, debian, parameters } = include.checker;
   describe.runIf(hasProgram(program, debian))(format, () => {
     const check = (file: string) => {
-      const { status, stdout, stderr } = spawnSync(program, argv(file), {
+      const { status, stdout, stderr } = spawnSync(program, parameters(file), {
         encoding: 'utf8',
         env: TOOL_ENVIRONMENT,
       });
@@ -78,7 +56,7 @@ for (const { format, program, debian, argv, configure } of CHECKERS) {
     test(`${program} accepts exported keys, and an import reads the same keys`, () => {
       fc.assert(
         fc.property(keyLists, (keys) => {
-          const text = configure(exportKeys(format, keys));
+          const text = exportKeys(format, keys);
           expect(check(fileOf(`${format}.conf`, text))).toMatchObject({ status: 0 });
           expect(readBack(text)).toEqual(keys.map(canonicalKey));
         }),
@@ -98,7 +76,7 @@ for (const { format, program, debian, argv, configure } of CHECKERS) {
           expect(readBack(text)).toEqual([canonicalKey(key)]);
           const examples = text.replaceAll(/^# (?!In each)/gm, '');
           for (const each of [text, examples])
-            expect(check(fileOf(`${format}-secondary.conf`, configure(each)))).toMatchObject({
+            expect(check(fileOf(`${format}-secondary.conf`, each))).toMatchObject({
               status: 0,
             });
           expect(examples).toContain(primary.zone ?? 'example.org');

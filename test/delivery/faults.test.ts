@@ -36,8 +36,7 @@ interface Fault {
 }
 
 const hasFile = ({ include }: Brand) => include !== undefined;
-const pathOf = ({ folder, brand }: DeliveryServer, part: 'file' | 'main') =>
-  join(folder, brand.include?.[part] ?? '');
+const mainOf = ({ folder, brand }: DeliveryServer) => join(folder, brand.main);
 const optionOf = (options: Record<string, unknown> | undefined) =>
   String(options?.controlKeyFile ?? options?.apiKeyFile);
 
@@ -74,13 +73,13 @@ const FAULTS: readonly Fault[] = [
     codes: ['prepared'],
     state: 'prepared',
     begin(server) {
-      const file = pathOf(server, 'main');
+      const file = mainOf(server);
       copyFileSync(file, `${file}.right`);
       const { include } = server.brand;
       writeFileSync(file, include?.withoutInclude(readFileSync(file, 'utf8')) ?? '');
     },
     end(server) {
-      const file = pathOf(server, 'main');
+      const file = mainOf(server);
       copyFileSync(`${file}.right`, file);
     },
   },
@@ -89,12 +88,12 @@ const FAULTS: readonly Fault[] = [
     brands: hasFile,
     codes: ['refused_by_server'],
     begin(server) {
-      const file = pathOf(server, 'main');
+      const file = mainOf(server);
       copyFileSync(file, `${file}.right`);
       appendFileSync(file, '\nthis is no configuration {\n');
     },
     end(server) {
-      const file = pathOf(server, 'main');
+      const file = mainOf(server);
       copyFileSync(`${file}.right`, file);
     },
   },

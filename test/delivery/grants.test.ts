@@ -111,7 +111,7 @@ async function startWithout(
 ) {
   const server = await startDeliveryServer(brand);
   onTestFinished(() => server.remove());
-  await editFile(join(server.folder, brand.include?.main ?? ''), edit);
+  await editFile(join(server.folder, brand.main), edit);
   await server.stop();
   await server.start();
   const service = await startTestService(delivering(server));

@@ -66,7 +66,7 @@ describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ bra
 
   beforeAll(async () => {
     server = await startDeliveryServer(brand);
-    main = join(server.folder, brand.include?.main ?? '');
+    main = join(server.folder, brand.main);
   });
   beforeEach(async () => {
     service = await startTestService(delivering(server), folder === undefined ? {} : { folder });
@@ -176,7 +176,7 @@ interface Naming {
 
 function inFile(brand: Brand): Naming {
   const pathOf = (server: DeliveryServer, file = '') => join(server.folder, file);
-  const { main, file } = brand.include ?? {};
+  const { main, include: { file } = {} } = brand;
   let former = '';
   return {
     brand,

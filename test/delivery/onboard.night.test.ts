@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { BRAND_NAMES } from '../../src/brands/brands.ts';
 import { readAgentFile } from '../../src/config/agent-file.ts';
 import { localProblems } from '../../src/delivery/reconciler/registration.ts';
+import { BRANDS } from '../harness/brands/brands.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 import { tsigil } from '../cli/run.ts';
@@ -43,31 +44,32 @@ test.each(BRAND_NAMES)(
   },
 );
 
-/** What checks a configuration with the printed entries, and the lines around a zone's own. */
-const CHECKERS = {
+interface ZoneText {
+  readonly start: string;
+  zone(name: string, own: string): string;
+}
+
+/** The lines around a zone's own. */
+const ZONES: Readonly<Record<string, ZoneText>> = {
   bind: {
-    check: ['named-checkconf', 'bind9-utils'],
-    parameters: (file: string) => [file],
     start: 'options { recursion no; };\n',
-    zone: (name: string, own: string) =>
-      `zone "${name}" { type primary; file "${name}"; ${own} };\n`,
+    zone: (name, own) => `zone "${name}" { type primary; file "${name}"; ${own} };\n`,
   },
   knot: {
-    check: ['knotc', 'knot'],
-    parameters: (file: string) => ['-c', file, 'conf-check'],
     start: 'zone:\n',
-    zone: (name: string, own: string) => `  - domain: ${name}\n    ${own}\n`,
+    zone: (name, own) => `  - domain: ${name}\n    ${own}\n`,
   },
   nsd: {
-    check: ['nsd-checkconf', 'nsd'],
-    parameters: (file: string) => [file],
     start: '',
-    zone: (name: string, own: string) => `zone:\n  name: ${name}\n  zonefile: x\n${own}\n`,
+    zone: (name, own) => `zone:\n  name: ${name}\n  zonefile: x\n${own}\n`,
   },
-} as const;
+};
 
-describe.each(Object.entries(CHECKERS))('onboard for %s', (driver, checker) => {
-  const [program, debian] = checker.check;
+const CHECKED = BRANDS.flatMap(({ driver, include }) =>
+  include === undefined ? [] : [[driver, include.checker] as const],
+);
+
+describe.each(CHECKED)('onboard for %s', (driver, { program, debian, parameters }) => {
   test.runIf(hasProgram(program, debian))(
     'prints the entries of every zone of the pool, which the name server accepts',
     async () => {
@@ -85,12 +87,12 @@ describe.each(Object.entries(CHECKERS))('onboard for %s', (driver, checker) => {
       const zones = names.map((name) => {
         const start = out.split(`# In the zone ${name.slice(0, -1)}:\n`)[1] ?? '';
         const lines = /^(?:#   .*\n)+/.exec(start)?.[0] ?? '';
-        return checker.zone(name.slice(0, -1), lines.replaceAll(/^#   /gm, ''));
+        return ZONES[driver]?.zone(name.slice(0, -1), lines.replaceAll(/^#   /gm, ''));
       });
       const file = join(folder, `${driver}-main.conf`);
-      const text = `${include.replace(/\/etc\S*keys\.conf/, keys)}\n${checker.start}${zones.join('')}`;
+      const text = `${include.replace(/\/etc\S*keys\.conf/, keys)}\n${ZONES[driver]?.start ?? ''}${zones.join('')}`;
       writeFileSync(file, text);
-      const { status, stdout, stderr } = spawnSync(program, checker.parameters(file), {
+      const { status, stdout, stderr } = spawnSync(program, parameters(file), {
         env: TOOL_ENVIRONMENT,
         encoding: 'utf8',
       });

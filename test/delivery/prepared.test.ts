@@ -1,9 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bindClause } from '../../src/brands/bind/brand.ts';
-import { knotKey } from '../../src/brands/knot/brand.ts';
-import { nsdKey } from '../../src/brands/nsd/brand.ts';
+import { exportKey } from '../../src/keys/export/export-formats.ts';
 import { tsigil } from '../cli/run.ts';
 import { createAgent, type TestAgent } from '../harness/agent.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
@@ -27,23 +25,6 @@ import { IS_LONG } from '../harness/sizes.ts';
 
 type Key = Omit<CreatedKey, 'id'>;
 
-/** Adds keys to a configuration with its own lists, and the first key to the list for transfers. */
-const ADD: Readonly<Record<string, (text: string, keys: readonly Key[]) => string>> = {
-  bind: (text, keys) =>
-    `${keys.map(bindClause).join('')}${text.replace('acl "tsigil-transfer" { none; }', `acl "tsigil-transfer" { key "${keys[0]?.name ?? ''}"; }`)}`,
-  knot: (text, keys) =>
-    text
-      .replace(/^key:\n/m, `key:\n${keys.map(knotKey).join('')}`)
-      .replace(/(id: "tsigil-transfer"\n.*\n).*\n.*\n/, `$1    key: "${keys[0]?.name ?? ''}."\n`),
-  nsd: (text, keys) =>
-    text
-      .replace(/^key:\n/m, `${keys.map(nsdKey).join('')}key:\n`)
-      .replace(
-        /name: "tsigil-transfer"\n/,
-        `$&    provide-xfr: 0.0.0.0/0 "${keys[0]?.name ?? ''}"\n`,
-      ),
-};
-
 const CASES = BRANDS.filter((brand) => brand.include !== undefined && brand.isInstalled()).flatMap(
   (brand) => [
     { brand, name: brand.name, byAgent: false },
@@ -61,9 +42,12 @@ describe.each(CASES)(
     let agent: TestAgent | undefined;
     let included: string;
 
-    const main = () => join(server.folder, brand.include?.main ?? '');
+    const main = () => join(server.folder, brand.main);
     const file = () => readFileSync(join(server.folder, brand.include?.file ?? ''), 'utf8');
-    const withOwn = (text: string, keys: readonly Key[]) => ADD[brand.driver]?.(text, keys) ?? '';
+    /** Adds keys to a configuration with its own lists, and the first key to these lists. */
+    const withOwn = (text: string, keys: readonly Key[]) =>
+      keys.map((key) => exportKey(brand.driver, key).text).join('') +
+      (brand.include?.grant(text, keys[0]?.name ?? '') ?? '');
     const without = (b: Brand, text: string) => b.include?.withoutInclude(text) ?? '';
     const reconcile = async () =>
       service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});

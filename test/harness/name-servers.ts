@@ -6,10 +6,8 @@ import { exportKey } from '../../src/keys/export/export-formats.ts';
 import type { Key } from '../../src/formats/key.ts';
 import { queryOverUdp } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';
-import { bind } from './brands/bind.ts';
-import type { Brand } from './brands/brand.ts';
-import { knot } from './brands/knot.ts';
-import { nsd } from './brands/nsd.ts';
+import type { Brand, IncludedFile } from './brands/brand.ts';
+import { BRANDS } from './brands/brands.ts';
 import { call, powerdns } from './brands/powerdns.ts';
 import { startDrivenServer, type DrivenServer } from './driven-server.ts';
 import { recordSecret } from './evidence.ts';
@@ -54,17 +52,8 @@ export interface NameServerKind {
 
 /** All name servers for which the service exports keys. */
 export const NAME_SERVERS: readonly NameServerKind[] = [
-  configured(bind, (text, name) =>
-    text.replaceAll(/(acl "tsigil-(?:transfer|update)") \{ none; \}/g, `$1 { key "${name}"; }`),
-  ),
-  configured(knot, (text, name) =>
-    text.replaceAll(
-      /(id: "tsigil-(?:transfer|update)"\n.*\n)    address: .*\n    deny: on\n/g,
-      `$1    key: ${name}\n`,
-    ),
-  ),
-  configured(nsd, (text, name) =>
-    text.replace(/name: "tsigil-transfer"\n/, `$&    provide-xfr: 0.0.0.0/0 "${name}"\n`),
+  ...BRANDS.flatMap((brand) =>
+    brand.include === undefined ? [] : configured(brand, brand.include),
   ),
   {
     ...powerdns,
@@ -78,23 +67,19 @@ export const NAME_SERVERS: readonly NameServerKind[] = [
   },
 ];
 
-/**
- * Returns a server with the keys in the file of its driver. `grant` lets the key with this name
- * transfer and update all zones.
- */
-function configured(brand: Brand, grant: (text: string, name: string) => string): NameServerKind {
-  const { file = '' } = brand.include ?? {};
+/** Returns a server with the keys in the file of its driver. */
+function configured(brand: Brand, include: IncludedFile): NameServerKind {
   return {
     ...brand,
     start: (keys) =>
       start(brand, keys, {
         configure(folder, ...others) {
           brand.configure(folder, ...others);
-          const place = join(folder, file);
+          const place = join(folder, include.file);
           const texts = [keys.allowed, ...keys.others].map(
             (key) => exportKey(brand.driver, key).text,
           );
-          const granted = grant(readFileSync(place, 'utf8'), keys.allowed.name);
+          const granted = include.grant(readFileSync(place, 'utf8'), keys.allowed.name);
           writeFileSync(place, `${texts.join('')}${granted}`);
         },
       }),

@@ -7,47 +7,20 @@ import {
   type Move,
   type Rewriter,
 } from '../../src/brands/rewrite.ts';
-import { bind, bindClause, bindList } from '../../src/brands/bind/brand.ts';
-import { rightsOf, type Brand } from '../../src/brands/brand.ts';
-import { knot, knotKey, knotRule } from '../../src/brands/knot/brand.ts';
-import { nsd, nsdKey, nsdPattern } from '../../src/brands/nsd/brand.ts';
+import { rightsOf } from '../../src/brands/brand.ts';
+import { BRANDS as ENTRIES } from '../../src/brands/brands.ts';
 import { grantsOf } from '../../src/brands/desired-state.ts';
 import { canonicalKey, type Key } from '../../src/formats/key.ts';
-
-interface Writer {
-  readonly brand: Brand;
-  write(keys: readonly Key[], lists: ReadonlyMap<string, readonly string[]>): string;
-}
-
-const WRITERS: Readonly<Record<'bind' | 'knot' | 'nsd', Writer>> = {
-  bind: {
-    brand: bind,
-    write: (keys, lists) =>
-      keys.map(bindClause).join('') +
-      [...lists].map(([name, members]) => bindList(name, members)).join(''),
-  },
-  knot: {
-    brand: knot,
-    write: (keys, lists) =>
-      `key:\n${keys.map(knotKey).join('')}acl:\n${[...lists].map(([name, members]) => knotRule(name, members)).join('')}`,
-  },
-  nsd: {
-    brand: nsd,
-    write: (keys, lists) =>
-      keys.map(nsdKey).join('') +
-      [...lists].map(([name, members]) => nsdPattern(name, members)).join(''),
-  },
-};
+import type { Brand } from './brands/brand.ts';
 
 /** Returns Tsigil's file with keys and their rights, as the driver writes it. */
 export function ownFile(
-  format: keyof typeof WRITERS,
+  { driver, include }: Pick<Brand, 'driver' | 'include'>,
   path: string,
   keys: readonly Key[],
   zones: readonly string[],
   rows: readonly Row[],
 ) {
-  const { brand, write } = WRITERS[format];
   const canonical = keys.map(canonicalKey);
   const accessOf = (name: string) =>
     Object.fromEntries(
@@ -59,8 +32,8 @@ export function ownFile(
     version: 1,
     access: accessOf(key.name),
   }));
-  const lists = grantsOf({ zones, keys: desired }, { rights: rightsOf(brand) });
-  return { path, text: write(canonical, lists) };
+  const lists = grantsOf({ zones, keys: desired }, { rights: rightsOf(ENTRIES[driver]) });
+  return { path, text: include?.write(canonical, lists) ?? '' };
 }
 
 /** A configuration in several files. The first is the main file. */
@@ -73,7 +46,7 @@ export const OWN = '/etc/tsigil/keys.conf';
  * files that change.
  */
 export function rewritten(
-  format: keyof typeof WRITERS,
+  brand: Brand,
   rewrite: Rewriter,
   files: Files,
   move: Pick<Move, 'rows'> & { readonly keys: readonly Key[] },
@@ -89,8 +62,8 @@ export function rewritten(
   const names = move.keys.map((key) => canonicalKey(key).name);
   const edits = rewrite(source, { keys: new Set(names), rows: move.rows, file: OWN });
   const zones = [...new Set(move.rows.flatMap((row) => row.zones))];
-  const own = ownFile(format, OWN, move.keys, zones, move.rows);
-  expect(differencesAfter(format, source, edits, own)).toEqual([]);
+  const own = ownFile(brand, OWN, move.keys, zones, move.rows);
+  expect(differencesAfter(brand.driver, source, edits, own)).toEqual([]);
   return changedFiles(files, edits);
 }
 

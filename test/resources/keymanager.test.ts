@@ -131,7 +131,7 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
     const token = service.with(await tokenFor('--zone', 'b.test'));
     const { id } = await createKey(service, 'referenced');
     await service.get(`/v2/tsigkeys/${id}/deliveries?wait=20`);
-    const main = join(bind.folder, brand.include?.main ?? '');
+    const main = join(bind.folder, brand.main);
     const former = readFileSync(main, 'utf8');
     const line = (name: string) => `server 192.0.2.9 { keys { "${name}"; }; };\n`;
     await editFile(main, (text) => text + line('referenced'));

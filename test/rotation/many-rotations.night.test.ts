@@ -15,7 +15,7 @@ import {
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted, type SigningKey } from '../harness/dns-tools.ts';
 import { ZONES } from '../harness/driven-server.ts';
-import { notifying, OPERATORS_KEY, requestNotify } from '../harness/notifying.ts';
+import { notifying, OPERATORS_KEY } from '../harness/notifying.ts';
 import { startSecondary } from '../harness/secondary.ts';
 import { startTestService } from '../harness/service.ts';
 
@@ -105,7 +105,7 @@ describe.each(CASES)('rotations on $name', ({ brand, isAgent }) => {
     const lost: string[] = [];
     const notify = async (zone: string) => {
       const former = secondary.arrivals.get(zone) ?? 0;
-      const request = () => requestNotify(server, brand.driver, zone);
+      const request = () => brand.notify(server, zone);
       await request();
       const again =
         brand.dropsRequests === true ? setInterval(() => void request(), REPEAT_MS) : undefined;

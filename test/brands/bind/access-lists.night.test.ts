@@ -9,14 +9,14 @@ import { isPermitted } from '../../harness/access.ts';
 import { adoptionOf } from '../../harness/adoption.ts';
 import { startDrivenServer } from '../../harness/driven-server.ts';
 import {
-  additionTo,
   configurations,
   KEYS,
   SOURCES,
   textOf,
   writeBind,
   ZONES,
-} from '../../harness/random-bind.ts';
+} from '../../harness/brands/bind-search.ts';
+import { additionTo } from '../../harness/random-access.ts';
 import { hasProgram } from '../../harness/tools.ts';
 
 const SIGNERS = [undefined, ...KEYS];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Right } from '../../../src/access/rights.ts';
 import { rewriteKnot } from '../../../src/brands/knot/rewrite.ts';
+import { knot } from '../../harness/brands/knot.ts';
 import { OWN, rewritten } from '../../harness/rewrites.ts';
 import { SECRET } from '../../harness/samples.ts';
 
@@ -24,7 +25,7 @@ const moved = (
   ...rights: readonly string[]
 ) => {
   const changed = rewritten(
-    'knot',
+    knot,
     rewriteKnot,
     typeof files === 'string' ? { 'knot.conf': files } : files,
     { keys: keys.map(keyOf), rows: rowsOf(...rights) },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { KeyFileError } from '../../../src/formats/reader.ts';
 import { rewriteNsd } from '../../../src/brands/nsd/rewrite.ts';
+import { nsd } from '../../harness/brands/nsd.ts';
 import { OWN, rewritten } from '../../harness/rewrites.ts';
 import { SECRET } from '../../harness/samples.ts';
 
@@ -19,7 +20,7 @@ const moved = (
     return { key, right: 'transfer', zones } as const;
   });
   const changed = rewritten(
-    'nsd',
+    nsd,
     rewriteNsd,
     typeof files === 'string' ? { 'nsd.conf': files } : files,
     { keys: keys.map(keyOf), rows },

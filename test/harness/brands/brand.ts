@@ -1,11 +1,17 @@
+import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { BrandName } from '../../../src/brands/brands.ts';
+import type { Key } from '../../../src/formats/key.ts';
 import type { DrivenServer, ServerRecipe } from '../driven-server.ts';
 
 /** A name server program, with the options of its driver. */
 export interface Brand extends ServerRecipe {
   /** The name of the driver. */
   readonly driver: BrandName;
+  /** The name of the main configuration file. */
+  readonly main: string;
   /** Returns whether the program is installed, as `hasProgram` does. */
   isInstalled(): boolean;
   /** Returns the driver's options for a server. */
@@ -21,18 +27,52 @@ export interface Brand extends ServerRecipe {
   readonly foreign: string;
   /** Set if a server drops some requests while it reads its configuration, so that clients try again. */
   readonly dropsRequests?: true;
+  /** Adds to the main configuration what makes the log show the use of keys. */
+  logUses(text: string): string;
+  /** Adds to the main configuration what makes a server notify a secondary server at `port`. */
+  notifyAt(text: string, port: number, folder: string): string;
+  /** Makes a server notify its secondary servers of a zone. */
+  notify(server: Pick<DrivenServer, 'folder' | 'controlPort'>, zone: string): Promise<unknown>;
+  /** After `configure`, puts an operator's keys and lists in the place of Tsigil's. */
+  replaceByHand(folder: string, hand: ByHand): void;
   /** The file that the driver writes. Absent for PowerDNS. */
   readonly include?: IncludedFile;
 }
 
 /** A server's main configuration, and the file of the driver that it includes. */
 export interface IncludedFile {
-  /** The paths of the file and of the main configuration, relative to the folder of the server. */
+  /** The path of the file, relative to the folder of the server. */
   readonly file: string;
-  readonly main: string;
   /** Removes the include statement from the main configuration, which stays valid. */
   withoutInclude(text: string): string;
+  /** Returns a statement that includes a file. */
+  statement(path: string): string;
+  readonly checker: Checker;
+  /** Makes a server load its configuration. */
+  reload(server: DrivenServer): unknown;
+  /** Returns keys and lists, the members of each by its name, as the driver writes them. */
+  write(keys: readonly Key[], lists: ReadonlyMap<string, readonly string[]>): string;
+  /** Lets a key transfer and update all zones. `text` has the lists without a member. */
+  grant(text: string, key: string): string;
 }
+
+/** A program that checks a configuration. */
+export interface Checker {
+  readonly program: string;
+  /** Its Debian package. */
+  readonly debian: string;
+  readonly parameters: (file: string) => string[];
+}
+
+/** What an operator has made. */
+export interface ByHand {
+  readonly zones: readonly string[];
+  readonly keys: readonly Key[];
+  /** The names of most keys. */
+  readonly many: readonly string[];
+}
+
+export const execute = promisify(execFile);
 
 /** Changes a file as an operator would. Throws if `edit` changes nothing. */
 export function editFile(file: string, edit: (text: string) => string): Promise<void> {
@@ -41,4 +81,14 @@ export function editFile(file: string, edit: (text: string) => string): Promise<
   if (edited === text) throw new Error(`The edit of ${file} changes nothing`);
   writeFileSync(file, edited);
   return Promise.resolve();
+}
+
+/** Changes the main configuration of a server. */
+export function editMain(
+  { main }: Pick<Brand, 'main'>,
+  folder: string,
+  edit: (text: string) => string,
+) {
+  const file = join(folder, main);
+  writeFileSync(file, edit(readFileSync(file, 'utf8')));
 }

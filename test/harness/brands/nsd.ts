@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nsdKey, nsdPattern } from '../../../src/brands/nsd/brand.ts';
 import { ZONES } from '../driven-server.ts';
 import { SECRET } from '../samples.ts';
-import { hasProgram } from '../tools.ts';
-import { editFile, type Brand } from './brand.ts';
+import { hasProgram, run } from '../tools.ts';
+import { editFile, editMain, execute, type Brand } from './brand.ts';
 
 const patternsOf = (zones: readonly string[]) =>
   ['', ...zones.map((zone) => `-${zone}`)]
@@ -14,6 +15,7 @@ const patternsOf = (zones: readonly string[]) =>
 export const nsd: Brand = {
   name: 'NSD',
   driver: 'nsd',
+  main: 'nsd.conf',
   isInstalled: () => hasProgram('nsd', 'nsd'),
   foreign: 'hand-made.example',
   configure(folder, port, _controlPort, zones = ZONES) {
@@ -69,9 +71,53 @@ ${zones
     ),
   // It resets connections while it replaces its processes, and lost 2 of 538 control requests.
   dropsRequests: true,
+  logUses: (text) => text.replace('server:\n', 'server:\n    verbosity: 1\n'),
+  notifyAt: (text, port) =>
+    text
+      .replace(
+        /^include:/m,
+        `key:\n    name: "operators.example."\n    algorithm: hmac-sha256\n    secret: "${SECRET}"\n$&`,
+      )
+      .replaceAll(/^ {4}zonefile: .*\n/gm, `$&    notify: 127.0.0.1@${port} operators.example.\n`),
+  notify: ({ folder }, zone) =>
+    execute('nsd-control', ['-c', join(folder, 'nsd.conf'), 'notify', zone]),
+  replaceByHand(folder, hand) {
+    const keys = hand.keys.map(
+      ({ name, algorithm, secret }) =>
+        `key:\n    name: "${name}"\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`,
+    );
+    const permitting = (name: string) =>
+      `    provide-xfr: 0.0.0.0/0 ${name}\n    provide-xfr: ::0/0 ${name}\n`;
+    const lists = [
+      ['k1', 'k2', ...hand.many].map(permitting).join(''),
+      `${permitting('k4')}    provide-xfr: 127.0.0.8 NOKEY\n`,
+      '    include-pattern: "hand-made"\n',
+      '    provide-xfr: 127.0.0.16/28 k6\n',
+    ];
+    const zones = hand.zones.map(
+      (zone, index) =>
+        `zone:\n    name: ${zone}\n    zonefile: ${zone}.zone\n${lists[index] ?? ''}`,
+    );
+    editMain(nsd, folder, (text) => {
+      const [head = ''] = text.split(/^key:\n/m);
+      return `${head}${keys.join('')}pattern:\n    name: "hand-made"\n${permitting('k2')}${zones.join('')}`;
+    });
+    writeFileSync(join(folder, 'keys', 'tsigil.conf'), '');
+  },
   include: {
     file: 'keys/tsigil.conf',
-    main: 'nsd.conf',
     withoutInclude: (text) => text.replace(/^include: .*\n/m, patternsOf(ZONES)),
+    statement: (path) => `include: "${path}"\n`,
+    checker: {
+      program: 'nsd-checkconf',
+      debian: 'nsd',
+      parameters: (file) => [file],
+    },
+    reload: ({ folder }) => run(folder, 'nsd-control', '-c', join(folder, 'nsd.conf'), 'reconfig'),
+    write: (keys, lists) =>
+      keys.map(nsdKey).join('') +
+      [...lists].map(([name, members]) => nsdPattern(name, members)).join(''),
+    grant: (text, key) =>
+      text.replace(/name: "tsigil-transfer"\n/, `$&    provide-xfr: 0.0.0.0/0 "${key}"\n`),
   },
 };

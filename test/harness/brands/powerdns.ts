@@ -35,6 +35,7 @@ export async function call(
 export const powerdns: Brand = {
   name: 'PowerDNS',
   driver: 'powerdns',
+  main: 'pdns.conf',
   isInstalled: () =>
     hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-backend-sqlite3'),
   foreign: FOREIGN,
@@ -85,5 +86,37 @@ export const powerdns: Brand = {
   async edit({ folder, controlPort }, removed, changed) {
     await call(folder, controlPort, 'DELETE', `/tsigkeys/${removed}.`);
     await call(folder, controlPort, 'PUT', `/tsigkeys/${changed}.`, { key: 'A'.repeat(44) });
+  },
+  logUses: (text) => `${text}loglevel=5\n`,
+  notifyAt(text, port, folder) {
+    const database = new DatabaseSync(join(folder, 'pdns.sqlite3'));
+    database.exec(`UPDATE domains SET type = 'MASTER'`);
+    database.close();
+    return `${text}primary=yes\nonly-notify=\nalso-notify=127.0.0.1:${port}\ngsqlite3-pragma-synchronous=0\n`;
+  },
+  notify: ({ folder, controlPort }, zone) =>
+    call(folder, controlPort, 'PUT', `/zones/${zone}./notify`),
+  replaceByHand(folder, { keys, many }) {
+    const database = new DatabaseSync(join(folder, 'pdns.sqlite3'));
+    const addKey = database.prepare(
+      'INSERT INTO tsigkeys (name, algorithm, secret) VALUES (?, ?, ?)',
+    );
+    for (const { name, algorithm, secret } of keys) addKey.run(name, algorithm, secret);
+    const add = database.prepare(
+      'INSERT INTO domainmetadata (domain_id, kind, content) SELECT id, ?, ? FROM domains WHERE name = ?',
+    );
+    const everyone = ['0.0.0.0/0', '::/0'];
+    const metadata = [
+      ['a.test', 'TSIG-ALLOW-AXFR', ['k1', 'k2', ...many]],
+      ['a.test', 'TSIG-ALLOW-DNSUPDATE', ['k3']],
+      ['a.test', 'ALLOW-DNSUPDATE-FROM', everyone],
+      ['b.test', 'TSIG-ALLOW-AXFR', ['k4']],
+      ['b.test', 'ALLOW-AXFR-FROM', ['127.0.0.8']],
+      ['c.test', 'TSIG-ALLOW-AXFR', ['k2']],
+      ['d.test', 'TSIG-ALLOW-AXFR', ['k6', 'k5']],
+    ] as const;
+    for (const [zone, kind, values] of metadata)
+      for (const value of values) add.run(kind, value, zone);
+    database.close();
   },
 };

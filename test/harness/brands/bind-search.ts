@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { readBindAccess } from '../../src/brands/bind/access.ts';
-import { CLASSES, encodeMessage, OPCODES, TYPES } from '../../src/dns/message.ts';
-import { bind } from './brands/bind.ts';
-import { zoneText } from './driven-server.ts';
-import { recordSecret } from './evidence.ts';
-import type { Search } from './random-access.ts';
+import { readBindAccess } from '../../../src/brands/bind/access.ts';
+import { bind } from './bind.ts';
+import { zoneText } from '../driven-server.ts';
+import { recordSecret } from '../evidence.ts';
+import type { Search } from '../random-access.ts';
 
 export const KEYS = ['k1', 'k2', 'k3', 'undefined'].map((name) => {
   const secret = randomBytes(32).toString('base64');
@@ -117,29 +116,6 @@ export function textOf({
 options { ${options}`;
 }
 
-/**
- * Returns a request to add a record. BIND compares the rules of `update-policy` with the records
- * that change, so it accepts an update that changes nothing.
- */
-export function additionTo(zone: string): Buffer {
-  const text = {
-    name: `probe.${zone}`,
-    type: 16,
-    class: CLASSES.in,
-    ttl: 60,
-    data: Buffer.from([1, 120]),
-  };
-  const questions = [{ name: zone, type: TYPES.soa, class: CLASSES.in }];
-  const empty = { answers: [], additionals: [] };
-  return encodeMessage({
-    id: 1,
-    flags: OPCODES.update << 11,
-    questions,
-    authorities: [text],
-    ...empty,
-  });
-}
-
 /** Writes the zones of a random configuration, and `named.conf` with the rest of its options. */
 export function writeBind(folder: string, text: string, port: number, controlPort: number): void {
   for (const view of [0, 1])
@@ -161,7 +137,9 @@ controls { inet 127.0.0.1 port ${controlPort} allow { any; } keys { rndc-key; };
 export const bindSearch: Search = {
   brand: bind,
   keys: KEYS,
-  file: 'named.conf',
+  zones: ZONES,
+  sources: SOURCES,
+  block: /^(?:acl|key|zone) /,
   configure(seed, _zones, folder, port, controlPort) {
     const [random] = fc.sample(configurations, { seed, numRuns: 1 });
     if (random === undefined) throw new Error('no sample');
