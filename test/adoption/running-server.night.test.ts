@@ -125,7 +125,7 @@ describe.each(BRANDS)('$name', (brand) => {
 });
 
 test('import --from-nameserver names the servers of the configuration, without one of that name', async () => {
-  const entry = { name: 'ns9', driver: 'nsd', address: '127.0.0.1:1', local: { file: '/x' } };
+  const entry = { name: 'ns9', driver: 'knot', address: '127.0.0.1:1', local: { file: '/x' } };
   const variables = { ...ACCESS(), ...delivering({ entry }) };
   const { status, err } = await tsigil(folder, variables, ...IMPORT, 'ns1', '--dry-run');
   expect([status, err]).toEqual([2, expect.stringContaining("Use one of: 'ns9'.")]);

@@ -135,7 +135,7 @@ const commands: string[][] = [
   ['tsigkey', 'import', keys, ...scope],
   ['tsigkey', 'import', rows, '--yes'],
   ['tsigkey', 'import', keys, ...scope, '--yes'],
-  ['tsigkey', 'import', keys, ...scope, '--format', 'nsd', '--yes'],
+  ['tsigkey', 'import', keys, ...scope, '--format', 'knot', '--yes'],
   ['tsigkey', 'import', '--from-powerdns', 'URL', ...scope, '--yes'],
   ['token', 'list'],
   ['token', 'create', '--name', 'x', '--role', 'admin'],

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { BRAND_NAMES } from '../../src/brands/brands.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { tsigil } from '../cli/run.ts';
 
@@ -75,7 +76,7 @@ nameServers:
     local: { fil: /x, controlKeyfile: ${SECRET} }
   - { name: ns2, driver: powerdns, address: 'a b', local: { apiKey: ${SECRET} } }
   - { name: ns3, driver: bnd, address: 192.0.2.3, probe_zone: x., local: {} }
-  - { name: ns4, driver: nsd, address: 192.0.2.4, local: { file: keys.conf } }
+  - { name: ns4, driver: knot, address: 192.0.2.4, local: { file: keys.conf } }
   - ${SECRET}
   - { name: ns6, driver: bind, address: 192.0.2.6, ${SECRET}: x, local: { file: /x/y, ${SECRET}: x } }
 console: { enabled: true, ${SECRET}: x }
@@ -91,7 +92,7 @@ ${SECRET}: x
     "c.yaml: 'nameServers': 'ns1': 'adress' is not a known property. Did you mean 'address'?",
     "c.yaml: 'nameServers': 'ns1': 'address' is a required property",
     expect.stringMatching(/^c\.yaml: 'nameServers': 'ns2': 'address' must be a host/),
-    "c.yaml: 'nameServers': item 2: 'driver' must be one of bind, knot, nsd, powerdns. Did you mean 'bind'?",
+    `c.yaml: 'nameServers': item 2: 'driver' must be one of ${BRAND_NAMES.join(', ')}. Did you mean 'bind'?`,
     "c.yaml: 'nameServers': item 2: 'probe_zone' is not a known property. Did you mean 'probeZone'?",
     "c.yaml: 'nameServers': item 4: must be an object",
     "c.yaml: 'nameServers': 'ns6': member 4 is not a known property",

@@ -194,7 +194,7 @@ describe.skipIf(!isReady)('keys and name servers in the console', () => {
     await table.getByText(/^(\d+) of \1 keys/).waitFor();
     await page.keyboard.press('c');
     await page.getByRole('heading', { name: 'Add a name server' }).waitFor();
-    await page.getByLabel('NSD').check();
+    await page.getByLabel('Knot DNS').check();
     await page.getByLabel('Name', { exact: true }).fill('bad name');
     await page.getByLabel('Address').fill('192.0.2.53');
     await page.getByRole('button', { name: 'Add and show its configuration' }).click();
@@ -202,7 +202,7 @@ describe.skipIf(!isReady)('keys and name servers in the console', () => {
     await page.getByLabel('Name', { exact: true }).fill('ns2');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Set up ns2' }).waitFor();
-    await page.getByText('include: "/etc/nsd/tsigil/keys.conf"').waitFor();
+    await page.getByText('include: "/etc/knot/tsigil/keys.conf"').waitFor();
     const line = page.getByRole('region', { name: 'How far it is' });
     await line.getByText('✕ Agent reports').waitFor();
     await line.getByText('Start the agent on its host, or read its log.').waitFor();

@@ -289,7 +289,7 @@ describe.skipIf(!isReady)('the screens of the console', () => {
     await service.post('/v2/nameservers', {
       name: 'ns2',
       pool_id: pool.id,
-      driver: 'nsd',
+      driver: 'knot',
       address: '192.0.2.53',
       delivery: 'agent',
     });

@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium())('the overview of a new service', () => {
     const given = {
       name: 'ns1',
       pool_id: DEFAULT_POOL,
-      driver: 'nsd',
+      driver: 'knot',
       address: '192.0.2.53',
       delivery: 'agent',
     };

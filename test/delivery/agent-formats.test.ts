@@ -103,7 +103,7 @@ test.each([
 test.each([
   ['a later format', { format: 2, tag: TAG, fence: 43, secrets: {} }, /format 2, but this agent/],
   ['no keys', { ...STATE, fence: 43, state: { zones: [], kept: [] } }, /'keys'/],
-  ['another driver', { ...STATE, fence: 43, name_server: { ...SERVER, driver: 'nsd' } }, /'nsd'/],
+  ['another driver', { ...STATE, fence: 43, name_server: { ...SERVER, driver: 'knot' } }, /'knot'/],
 ])(
   'an agent that receives a document with %s reports a mismatch, and changes no keys',
   async (_name, document, reason) => {

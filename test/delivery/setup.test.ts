@@ -71,7 +71,7 @@ test('200 with --pool in the command for a later zone, unless the pool is the de
 test('400 for another choice of zones, 401 for a reader, 404 for an unknown name server', async () => {
   const { body } = await service.post('/v2/nameservers', {
     name: 'refusals',
-    driver: 'nsd',
+    driver: 'knot',
     address: '192.0.2.53',
     pool_id: DEFAULT_POOL,
   });

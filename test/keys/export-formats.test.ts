@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { BRAND_NAMES } from '../../src/brands/brands.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/keys/export/export-formats.ts';
 import { isSameKey, readAlgorithm, type Key } from '../../src/formats/key.ts';
@@ -289,7 +290,13 @@ test.each(Object.keys(EXPORT_FORMATS).filter((format) => !Object.hasOwn(READ_ALL
 );
 
 test.each([
-  ['an unknown format', 'yaml', KEY, 'bad_request', 'format must be one of bind, knot, nsd'],
+  [
+    'an unknown format',
+    'yaml',
+    KEY,
+    'bad_request',
+    `format must be one of ${BRAND_NAMES.join(', ')}`,
+  ],
   ['the name of an Object method', 'toString', KEY, 'bad_request', 'format must be one of'],
   [
     'an invalid name',

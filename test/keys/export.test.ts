@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { BRAND_NAMES } from '../../src/brands/brands.ts';
 import { EXPORT_FORMATS, exportKey } from '../../src/keys/export/export-formats.ts';
 import { create, expectError, SECRET, TSIGKEYS, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -43,7 +44,7 @@ test.each(['', '?format=', '?format=yaml', '?format=__proto__', '?format=BIND'])
   },
 );
 
-test.each(['?format=bind&format=nsd', '?format=bind&colour=red', '?format=%FF'])(
+test.each(['?format=bind&format=knot', '?format=bind&colour=red', '?format=%FF'])(
   '400 for the query %j',
   async (query) => {
     expectError(await exported(key.id, query), 400, 'bad_request');
@@ -89,7 +90,7 @@ describe('?for=secondary', () => {
     ]);
   });
 
-  test.each(['bind', 'knot', 'nsd', 'powerdns'])('200 in the format %s', async (format) => {
+  test.each(BRAND_NAMES)('200 in the format %s', async (format) => {
     const response = await exported(
       key.id,
       `?format=${format}${query}192.0.2.53&zone=Example.ORG.`,
@@ -108,7 +109,7 @@ describe('?for=secondary', () => {
   });
 
   test.each([
-    ['?format=lego&for=secondary&primary=192.0.2.53', /bind, knot, nsd, powerdns/],
+    ['?format=lego&for=secondary&primary=192.0.2.53', new RegExp(BRAND_NAMES.join(', '))],
     ['?format=bind&for=secondary', /needs primary/],
     ['?format=bind&for=secondary&primary=ns1.example.org', /IPv4 or IPv6/],
     ['?format=bind&for=secondary&primary=192.0.2.53&zone=a%3Bb.example', /domain name/],

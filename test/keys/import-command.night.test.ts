@@ -162,11 +162,7 @@ line 7: left out: Tsigil-Stamp-0d6b6b5c.: Tsigil itself creates this key on the 
   test.each([
     ['hello', [], 'Unrecognised key file format'],
     ['', [], 'Unrecognised key file format'],
-    [
-      `hmac-sha256:a:${SECRET}`,
-      ['--format', 'yaml'],
-      'Allowed choices are json, csv, bind, knot, nsd',
-    ],
+    [`hmac-sha256:a:${SECRET}`, ['--format', 'yaml'], 'Allowed choices are json, csv, bind'],
     [
       `hmac-sha256:a:${SECRET}`,
       ['--from-powerdns', 'http://127.0.0.1:1'],
