@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readAgentFile } from '../src/config/agent-file.ts';
@@ -15,15 +15,9 @@ import {
 } from './docs/documents.ts';
 import { normalise, runCommands } from './docs/shell.ts';
 import { freePort } from './harness/connections.ts';
-import {
-  startServiceProcess,
-  startTestService,
-  temporaryFolder,
-  type ServiceProcess,
-} from './harness/service.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from './harness/service.ts';
 import { IS_LONG } from './harness/sizes.ts';
-import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
-import { KEY_MEMBERS } from './harness/samples.ts';
+import { hasProgram } from './harness/tools.ts';
 
 const DOCUMENTS = readDocuments();
 /** The programs that examples start, with their Debian packages. */
@@ -143,31 +137,6 @@ describe('examples in documents', () => {
       expect(outputs[4]).toBe('remote[primary].key = transfer-key-2.\n');
       expect(outputs[5]).toContain('unknown key');
       expect(outputs[7]).toBe('transfer-key-2\n');
-    },
-  );
-
-  test.runIf(hasProgram('nsd-checkconf', 'nsd'))(
-    'docs/signed-transfers.md: NSD accepts the configuration',
-    async () => {
-      const service = await startTestService();
-      onTestFinished(() => service.close());
-      const { body } = await service.post('/v2/tsigkeys', {
-        name: 'transfer-key',
-        ...KEY_MEMBERS,
-      });
-      const { text } = await service.get(`/v2/tsigkeys/${body.id}/export?format=nsd`);
-      const home = mkdtempSync(join(folder, 'nsd-'));
-      const block = blocksOf(documentAt('docs/signed-transfers.md')).find(
-        ({ language }) => language === 'nsd',
-      );
-      writeFileSync(join(home, 'nsd-keys.conf'), text);
-      const path = join(home, 'nsd.conf');
-      writeFileSync(path, block?.content.replace('nsd-keys', join(home, 'nsd-keys')) ?? '');
-      const { status, stdout, stderr } = spawnSync('nsd-checkconf', [path], {
-        env: TOOL_ENVIRONMENT,
-        encoding: 'utf8',
-      });
-      expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' });
     },
   );
 

@@ -5,16 +5,14 @@ import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { BRAND_NAMES, type BrandName } from '../../src/brands/brands.ts';
 import { DRIVERS } from '../../src/brands/drivers.ts';
 import { parse } from 'yaml';
 import { blocksOf, readDocuments } from '../docs/documents.ts';
-import {
-  startDrivenServer,
-  type DrivenServer,
-  type ServerRecipe,
-} from '../harness/driven-server.ts';
+import { startDrivenServer, type DrivenServer } from '../harness/driven-server.ts';
 import { cleanEnvironment, PROGRAM, startServiceProcess } from '../harness/service.ts';
 import { hasProgram, run, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+import { BRANDS } from '../harness/brands/brands.ts';
 import { moduleFolder, SCHEMA } from '../harness/brands/powerdns-server.ts';
 
 /**
@@ -23,6 +21,7 @@ import { moduleFolder, SCHEMA } from '../harness/brands/powerdns-server.ts';
  */
 
 const ZONE = 'example.org';
+const NAMES = BRAND_NAMES.join('|');
 
 function blockTexts(name: string): readonly string[] {
   const page = readDocuments().find(({ path }) => path === `docs/nameservers/${name}.md`);
@@ -82,10 +81,10 @@ function runBlock(
   write('tsigil', `exec '${process.execPath}' '${PROGRAM}' "$@"`);
   write('pdnsutil', `PATH=\${PATH#*:} exec pdnsutil --config-dir='${folder}' "$@"`);
   const script = block
-    .replaceAll(/\/etc\/(?:bind|knot|nsd)\/tsigil/g, `${folder}/keys`)
-    .replaceAll(/\/var\/lib\/(?:bind|knot|nsd|powerdns)/g, folder)
+    .replaceAll(new RegExp(`/etc/(?:${NAMES})/tsigil`, 'g'), `${folder}/keys`)
+    .replaceAll(new RegExp(`/var/lib/(?:${NAMES})`, 'g'), folder)
     .replaceAll('/etc/', `${folder}/etc/`)
-    .replaceAll(/ -[og] (?:tsigil|bind|knot|nsd|pdns)/g, '');
+    .replaceAll(new RegExp(` -[og] (?:tsigil|pdns|${NAMES})`, 'g'), '');
   const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', script], {
     cwd: folder,
     env: cleanEnvironment({ ...variables, PATH: `${programs}:${TOOL_ENVIRONMENT.PATH}` }),
@@ -94,15 +93,13 @@ function runBlock(
   return { status, output: stdout + stderr };
 }
 
-interface PageCase extends ServerRecipe {
-  isInstalled(): boolean;
-  options(server: DrivenServer): object;
+interface PageCase {
+  readonly configure: (folder: string, port: number, controlPort: number) => void;
+  readonly options: (server: DrivenServer) => object;
 }
 
-const CASES: Readonly<Record<string, PageCase>> = {
+const CASES: Readonly<Record<BrandName, PageCase>> = {
   bind: {
-    name: 'bind',
-    isInstalled: () => hasProgram('named', 'bind9'),
     configure(folder, port, controlPort) {
       const [file = '', main = ''] = blockTexts('bind');
       const secret = randomBytes(32).toString('base64');
@@ -122,7 +119,6 @@ const CASES: Readonly<Record<string, PageCase>> = {
         }),
       );
     },
-    command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
     options: ({ folder, controlPort }) => ({
       file: join(folder, 'keys/keys.conf'),
       controlPort,
@@ -130,8 +126,6 @@ const CASES: Readonly<Record<string, PageCase>> = {
     }),
   },
   knot: {
-    name: 'knot',
-    isInstalled: () => hasProgram('knotd', 'knot'),
     configure(folder, port) {
       const [file = '', main = ''] = blockTexts('knot');
       writeFileSync(join(folder, 'keys/keys.conf'), file);
@@ -145,16 +139,12 @@ const CASES: Readonly<Record<string, PageCase>> = {
         }),
       );
     },
-    controlSocket: 'knot.sock',
-    command: (folder) => ['knotd', '-c', join(folder, 'knot.conf')],
     options: ({ folder }) => ({
       file: join(folder, 'keys/keys.conf'),
       controlSocket: join(folder, 'knot.sock'),
     }),
   },
   nsd: {
-    name: 'nsd',
-    isInstalled: () => hasProgram('nsd', 'nsd'),
     configure(folder, port) {
       const [file = '', main = ''] = blockTexts('nsd');
       writeFileSync(join(folder, 'keys/keys.conf'), file);
@@ -175,17 +165,12 @@ const CASES: Readonly<Record<string, PageCase>> = {
         }),
       );
     },
-    controlSocket: 'nsd.sock',
-    command: (folder) => ['nsd', '-d', '-c', join(folder, 'nsd.conf')],
     options: ({ folder }) => ({
       file: join(folder, 'keys/keys.conf'),
       controlSocket: join(folder, 'nsd.sock'),
     }),
   },
   powerdns: {
-    name: 'powerdns',
-    isInstalled: () =>
-      hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-backend-sqlite3'),
     configure(folder, port, controlPort) {
       const [main = ''] = blockTexts('powerdns');
       const apiKey = randomBytes(32).toString('hex');
@@ -216,7 +201,6 @@ guardian=no
       if (!isCreated)
         run(folder, 'pdnsutil', `--config-dir=${folder}`, 'load-zone', ZONE, zoneFile);
     },
-    command: (folder) => ['pdns_server', `--config-dir=${folder}`],
     options: ({ folder, controlPort }) => ({
       url: `http://127.0.0.1:${controlPort}`,
       apiKeyFile: join(folder, 'api-key'),
@@ -270,12 +254,15 @@ function readPage(name: string): string {
 }
 
 describe('docs/nameservers', () => {
-  for (const [name, recipe] of Object.entries(CASES)) {
-    test.runIf(recipe.isInstalled() && hasProgram('dig', 'bind9-dnsutils'))(
+  for (const brand of BRANDS) {
+    const name = brand.driver;
+    const { configure, options } = CASES[name];
+    test.runIf(brand.isInstalled() && hasProgram('dig', 'bind9-dnsutils'))(
       `${name}.md: all commands work, from an empty folder to a transfer and the deletion of the key`,
       async () => {
         const server = await startDrivenServer({
-          ...recipe,
+          ...brand,
+          ready: () => Promise.resolve(),
           configure(folder, port, controlPort) {
             for (const path of ['systemd/system', 'tsigil', 'powerdns/pdns.d'])
               mkdirSync(join(folder, 'etc', path), { recursive: true });
@@ -283,13 +270,13 @@ describe('docs/nameservers', () => {
             const [create, ...others] = blocks.filter((block) => !block.includes('pdnsutil'));
             expect(blocks.length).toBeGreaterThan(2);
             expect(runBlock(create ?? '', folder)).toMatchObject({ status: 0 });
-            recipe.configure(folder, port, controlPort);
+            configure(folder, port, controlPort);
             for (const block of [...others, ...blocks.filter((each) => each.includes('pdnsutil'))])
               expect({ block, ...runBlock(block, folder) }).toMatchObject({ status: 0 });
           },
         });
         onTestFinished(() => server.remove());
-        await followPage(name, server, recipe.options(server));
+        await followPage(name, server, options(server));
         // A database has the secrets of all keys.
         const databases = readdirSync(server.folder).filter((file) => file.includes('.sqlite3'));
         for (const file of databases)
