@@ -12,7 +12,7 @@ describe.each(BRANDS.filter((brand) => brand.include !== undefined && brand.isIn
     test('is a note, and no problem, on the host of the name server', async () => {
       const service = await startTestService();
       const server = await startDeliveryServer(brand);
-      const kept = join(server.folder, `.${brand.include?.main ?? ''}.before-tsigil`);
+      const kept = join(server.folder, `.${brand.main}.before-tsigil`);
       writeFileSync(kept, '');
       const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
       const run = (...argv: string[]) =>
