@@ -106,7 +106,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** A name server of this machine, with the options of its driver. */
-export interface LocalServer {
+interface LocalServer {
   readonly name: string;
   readonly driver: string;
   readonly local: unknown;

@@ -3,7 +3,7 @@ import { destination, pino, type DestinationStream } from 'pino';
 import { withoutTokens } from './core/text/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
-export interface ServiceLog extends Log {
+interface ServiceLog extends Log {
   setLevel(level: string): void;
 }
 

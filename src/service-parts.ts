@@ -71,7 +71,7 @@ export interface ServiceDependencies {
 /** The tables of what features count, in the order in which `/metrics` shows them. */
 const FEATURE_METRICS = [KEYSTONE_METRICS, TOKEN_METRICS, AUDIT_METRICS, DELIVERY_METRICS];
 
-export type Base = Awaited<ReturnType<typeof openBase>>;
+type Base = Awaited<ReturnType<typeof openBase>>;
 
 /** Opens the database, and updates its schema. */
 export async function openBase(config: Config, dependencies: ServiceDependencies) {
@@ -141,7 +141,7 @@ export function startAudit(base: Base, settings: () => Config['audit']) {
   return audit;
 }
 
-export type Audit = ReturnType<typeof startAudit>;
+type Audit = ReturnType<typeof startAudit>;
 
 /** Prepares the delivery of keys, which begins with `start`. */
 export function createDelivery(

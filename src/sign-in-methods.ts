@@ -11,7 +11,7 @@ import { openSessions, type Sessions } from './tokens/session-tokens.ts';
 import { createTokenUses, type TokenUseSettings } from './tokens/job/token-uses.ts';
 import { configuredToken, ownTokens, validTokens } from './tokens/own-tokens.ts';
 
-export interface AuthDependencies {
+interface AuthDependencies {
   readonly store: Store;
   /** The clock that decides whether a token has expired. It must follow the system clock. */
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export interface AuthDependencies {
   readonly keystoneObserver: KeystoneObserver;
 }
 
-export interface SessionSettings {
+interface SessionSettings {
   readonly idleSeconds: number;
   readonly forged: (id: string) => void;
 }

@@ -23,7 +23,7 @@ export interface Range {
 }
 
 /** The addresses of the server's interfaces, and the networks of these addresses. */
-export type Local = 'localhost' | 'localnets';
+type Local = 'localhost' | 'localnets';
 
 export interface Requester {
   readonly address: Address;
@@ -292,7 +292,7 @@ function unreadReason(unread: readonly string[]): string {
 }
 
 /** A requester without its key, for all addresses of a range. */
-export interface Witness {
+interface Witness {
   readonly range: Range;
   readonly local?: Local;
 }

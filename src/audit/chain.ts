@@ -43,7 +43,7 @@ export interface TrailEvent {
   readonly replaced?: ChainEnd;
 }
 
-export interface TrailEventMeaning {
+interface TrailEventMeaning {
   readonly result: 'problem' | 'unchecked' | 'note';
   readonly text: string;
 }

@@ -12,14 +12,14 @@ import type { NotedChange } from '../resources/operations/change.ts';
 const MAX_NAMES = 100;
 
 /** Returns the fingerprint of a secret. Equal secrets have equal fingerprints. */
-export type Fingerprint = (secret: string) => string;
+type Fingerprint = (secret: string) => string;
 
 const UNKNOWN_FINGERPRINT = '(secret)';
 
 /** Returns the same fingerprint for every secret, for when no audit data key exists. */
 export const hideSecret: Fingerprint = () => UNKNOWN_FINGERPRINT;
 
-export interface ChangeLog {
+interface ChangeLog {
   note(type: ResourceType, change: NotedChange): void;
   /**
    * Returns one entry for each change, with all its values. `action` is the name of an action that

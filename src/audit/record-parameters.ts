@@ -33,7 +33,7 @@ const FILTER: Kind<string> = {
 const MARKER = /^(\d{1,9})-(\d{1,16})(-unsealed)?$/;
 
 /** A position in the trail: the batch and the `seq` of a record, such as `17-4711`. */
-export const POSITION: Kind<Position> = {
+const POSITION: Kind<Position> = {
   schema: { type: 'string', pattern: MARKER.source },
   parse(value) {
     const match = MARKER.exec(String(value));

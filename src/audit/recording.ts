@@ -8,7 +8,7 @@ import type { Tally } from './tally.ts';
 import type { Clock } from '../core/ports.ts';
 import type { Recording, SecretRead } from '../core/recording.ts';
 
-export interface RecordingDependencies {
+interface RecordingDependencies {
   readonly tally: Tally;
   readonly clock: Clock;
   secretReads(): SecretReads;

@@ -34,7 +34,7 @@ import { endSessions } from '../tokens/job/sessions.ts';
 const HELD =
   "Name servers with newer keys keep them until you run 'tsigil delivery resume'; 'tsigil status' lists these name servers.\n";
 
-export interface RestoreDialogue {
+interface RestoreDialogue {
   /** Prints lines, which may contain any character. */
   print(lines: readonly string[]): void;
   /** Asks for confirmation. Throws if the reply is not yes. */

@@ -39,7 +39,7 @@ export interface Brand {
 }
 
 /** The setup of a server and what delivers its keys on Debian. The texts are without a newline at their end. */
-export interface Recipe {
+interface Recipe {
   /** The group whose members can use the control channel. */
   readonly group: string;
   /**

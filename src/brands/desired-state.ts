@@ -25,7 +25,7 @@ export interface DesiredKey extends Key {
 }
 
 /** A key that a name server should no longer accept. */
-export interface KeyRemoval {
+interface KeyRemoval {
   readonly name: string;
   /** The name of the key that replaces it, or null. */
   readonly successor: string | null;

@@ -23,7 +23,7 @@ export interface FilePlan extends Omit<FileKeys, 'state'> {
   readonly unplaced: Unplaced | undefined;
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   /** The names that the server refused, because its configuration has other keys with them. */
   readonly refusedNames: ReadonlySet<string>;
   /** Whether nothing is changed. Removed keys that have random secrets then stay. */
@@ -31,7 +31,7 @@ export interface PlanOptions {
 }
 
 /** Plans the content of Tsigil's file. Throws `DriverError`. */
-export type PlanFile = (
+type PlanFile = (
   state: DesiredState,
   ownNames: ReadonlySet<string>,
   signal: AbortSignal,

@@ -37,7 +37,7 @@ export const FILE_MEMBERS = {
 };
 
 /** Returns the kind of the path of a file that Tsigil writes. */
-export function ownPath() {
+function ownPath() {
   return text({
     min: 1,
     max: 4096,

@@ -12,10 +12,10 @@ export type Operation = (typeof OPERATIONS)[number];
  */
 export const OUTCOMES = ['accepted', 'denied', 'refused'] as const;
 
-export type Outcome = (typeof OUTCOMES)[number];
+type Outcome = (typeof OUTCOMES)[number];
 
 /** The lines of one form. The groups are `key`, `address` and `port`; the last two are optional. */
-export interface LogLine {
+interface LogLine {
   readonly pattern: RegExp;
   readonly operation: Operation;
   readonly outcome: Outcome;

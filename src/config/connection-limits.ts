@@ -9,7 +9,7 @@ const RESERVED_FILES = 40;
 
 const KEYSTONE_CONNECTIONS = 32;
 
-export interface EffectiveLimits {
+interface EffectiveLimits {
   readonly maxConnections: number;
   /** Undefined if the service trusts a proxy, because many callers share the address of a proxy. */
   readonly maxConnectionsPerAddress: number | undefined;

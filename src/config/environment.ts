@@ -9,7 +9,7 @@ import { OPTIONS } from './options.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The value of a setting before it is parsed, and the name of its source in messages. */
-export interface Given {
+interface Given {
   readonly value: unknown;
   readonly source: string;
 }

@@ -10,7 +10,7 @@ import { variableOf } from './option.ts';
 import { OPTIONS, TABLE, type Config } from './options.ts';
 
 /** The two files of an installed service, and the folder in which the service runs. */
-export interface Installation {
+interface Installation {
   readonly config: string;
   readonly environment: string;
   readonly folder: string;

@@ -19,7 +19,7 @@ interface Details<T> {
   readonly reload?: Reload;
 }
 
-export interface Definition<T = unknown> extends Details<T> {
+interface Definition<T = unknown> extends Details<T> {
   readonly kind: Kind<T>;
   readonly default: T;
 }
@@ -30,7 +30,7 @@ export interface Definition<T = unknown> extends Details<T> {
  */
 type Reload = 'yes' | 'while set';
 
-export interface Section {
+interface Section {
   readonly [name: string]: Definition | Section;
 }
 
@@ -107,7 +107,7 @@ function isDefinition(node: Definition | Section): node is Definition {
 
 /** The service's own defaults (`none`), or those of OpenStack Designate. */
 export const COMPATIBILITIES = ['none', 'designate'] as const;
-export type Compatibility = (typeof COMPATIBILITIES)[number];
+type Compatibility = (typeof COMPATIBILITIES)[number];
 
 export function defaultOf<T>(option: Definition<T>, compatibility: Compatibility): T {
   return compatibility === 'designate' ? (option.designate ?? option.default) : option.default;

@@ -4,7 +4,7 @@ import { withoutTokens } from './text/token-form.ts';
 
 /** `keystone` is a user of Keystone, `service` Tsigil itself, and `local` a command on its host. */
 export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
-export type ActorKind = (typeof ACTOR_KINDS)[number];
+type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /** The outcome of an event. `denied` means that the caller lacked a right. */
 export const OUTCOMES = ['success', 'denied', 'failed'] as const;

@@ -7,7 +7,7 @@ export type { ErrorDetails, Named, Problem } from './error-entry.ts';
 export { ERRORS, MAX_NAMED, type About, type ErrorCode } from './error-table.ts';
 export type { ZoneNameRefusal } from './zone-name-refusal.ts';
 
-export type ErrorArguments = {
+type ErrorArguments = {
   [Code in ErrorCode]: undefined extends About<Code>
     ? [code: Code, about?: About<Code>, details?: ErrorDetails]
     : [code: Code, about: About<Code>, details?: ErrorDetails];

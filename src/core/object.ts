@@ -11,7 +11,7 @@ import { shorten } from './text/token-form.ts';
 
 type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
 
-export type Defaulted<T> = Kind<T> & { readonly absent: { readonly value: T } };
+type Defaulted<T> = Kind<T> & { readonly absent: { readonly value: T } };
 
 type Member = Kind & { readonly absent?: 'omitted' | { readonly value: unknown } };
 export type Members = Readonly<Record<string, Member>>;

@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts';
 
-export type Value = string | number;
+type Value = string | number;
 
 export type Condition = FieldCondition | AnyOf;
 
@@ -24,7 +24,7 @@ export interface Membership {
   readonly of?: { readonly collection: string; readonly field: string; readonly is: string };
 }
 
-export interface Absence {
+interface Absence {
   readonly field: string;
   readonly test: 'null';
 }

@@ -21,7 +21,7 @@ export interface SecretRead {
 }
 
 /** A request with a valid token that the service refused. */
-export interface Refusal {
+interface Refusal {
   readonly caller: Caller;
   readonly source: string | undefined;
   /** The right that it requires, or the method and path pattern if it requires no right. */

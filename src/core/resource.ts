@@ -8,7 +8,7 @@ import type { Unreadable } from './unreadable.ts';
 export type Fields = Readonly<Record<string, Field>>;
 
 /** The members that the service sets. `updated_at` is absent if `withoutUpdatedAt`. */
-export type ServiceMembers = {
+type ServiceMembers = {
   readonly id: string;
   readonly created_at: string;
   readonly updated_at?: string | null;
@@ -52,7 +52,7 @@ export interface IndexReader {
 }
 
 /** A filter computed from other resources, for one batch of resources at a time. */
-export interface ComputedFilter<F extends Fields = Fields> {
+interface ComputedFilter<F extends Fields = Fields> {
   readonly description: string;
   /** A right required in addition to that to list. Such a filter covers all projects. */
   readonly right?: string;
@@ -65,7 +65,7 @@ export interface ComputedFilter<F extends Fields = Fields> {
 }
 
 /** A filter that selects resources by their ids. */
-export interface Selector {
+interface Selector {
   readonly description: string;
   readonly example: string;
   select(value: string, reader: Pick<IndexReader, 'find'>): Promise<readonly string[]>;
@@ -112,8 +112,7 @@ export interface Admitted<F extends Fields = Fields> {
 }
 
 /** An index. The id and the unique field always have one. */
-export type Lookup<F extends Fields = Fields> =
-  { readonly field: keyof F & string } | DerivedLookup<F>;
+type Lookup<F extends Fields = Fields> = { readonly field: keyof F & string } | DerivedLookup<F>;
 
 /** An index on a value that the store computes from the resource and stores with it. */
 export interface DerivedLookup<F extends Fields = Fields> {

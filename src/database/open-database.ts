@@ -13,7 +13,7 @@ const COPY_TIMEOUT_SECONDS = 3600;
 
 const NOTHING_PREPARED: EncryptionReport = { clear: 0, unsigned: 0 };
 
-export interface OpenOptions {
+interface OpenOptions {
   /** The encryption of secrets. Without it, the database stores secrets in clear text. */
   readonly secrets?: OpenedKeyring;
   /** Absent for a command, which has neither metrics nor clients that wait for a list. */

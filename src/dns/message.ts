@@ -1,7 +1,7 @@
 import { decodeName, encodeName, WireError } from './wire-name.ts';
 
 /** A question (RFC 1035 section 4.1.2), or the zone of an update (RFC 2136 section 2.3). */
-export interface Question {
+interface Question {
   readonly name: string;
   readonly type: number;
   readonly class: number;

@@ -11,12 +11,12 @@ import { findTsig, tsigRecord, uint16s, uint48, type Tsig } from './tsig-record.
 import { encodeName, foldedName, WireError } from './wire-name.ts';
 
 /** A message with its TSIG record and its MAC. The signature of the response covers the MAC. */
-export interface SignedMessage {
+interface SignedMessage {
   readonly octets: Buffer;
   readonly mac: Buffer;
 }
 
-export interface SigningOptions {
+interface SigningOptions {
   /** The time of the signature, in seconds since 1970. */
   readonly timeSigned: number;
   /** The permitted clock difference, in seconds. The default is 300 (RFC 8945 section 10). */

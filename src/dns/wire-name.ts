@@ -52,7 +52,7 @@ function unescapedLabels(text: string): Buffer[] {
 }
 
 /** A decoded name: its text with a trailing dot, and the offset after it. */
-export interface DecodedName {
+interface DecodedName {
   readonly name: string;
   readonly end: number;
 }

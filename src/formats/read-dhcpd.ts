@@ -14,7 +14,7 @@ interface Token extends Origin {
 }
 
 /** A key clause. `use` says why it must not become a key for DNS requests. */
-export interface DhcpdKey {
+interface DhcpdKey {
   readonly entry: Entry;
   readonly use?: string;
 }

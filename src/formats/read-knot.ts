@@ -37,7 +37,7 @@ export interface KnotEntry extends Origin {
 }
 
 /** An item of an entry. A repeated item adds to the values. */
-export interface KnotItem {
+interface KnotItem {
   readonly values: string[];
   readonly origin: Origin;
   readonly lines: number[];

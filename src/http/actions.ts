@@ -22,7 +22,7 @@ import { newSlicer } from '../net/slices.ts';
 import { addWarnings, writersOf } from './shown-resources.ts';
 import { acceptsLines, writeLongJson, type SendLines } from './long-responses.ts';
 
-export interface ActionSettings {
+interface ActionSettings {
   /** The maximum body size in bytes, for actions that do not set a limit. */
   readonly maxBodyBytes: number;
   readonly runLongWork: RunLongWork;

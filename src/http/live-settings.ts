@@ -11,7 +11,7 @@ export interface LiveSettings<D extends ActionDependencies = ActionDependencies>
   readonly metricsAccess: MetricsAccess;
 }
 
-export interface CurrentSettings {
+interface CurrentSettings {
   current(): RequestSettings;
   change(next: LiveSettings): void;
 }

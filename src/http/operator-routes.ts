@@ -35,7 +35,7 @@ export function createMetricsCheck(access: MetricsAccess): (request: FastifyRequ
   };
 }
 
-export interface MetricsSources {
+interface MetricsSources {
   readonly store: Store;
   readonly ping: () => Promise<void>;
 }

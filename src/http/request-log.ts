@@ -12,7 +12,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-export interface RequestLogSettings {
+interface RequestLogSettings {
   readonly log: Log;
   readonly metrics: Metrics;
 }
@@ -30,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-export interface RequestLog {
+interface RequestLog {
   /** Stores when a request began. Call it before any other work for the request. */
   begin(request: FastifyRequest): void;
   /** Logs and counts the request after its response is sent. Call it when the response is final. */

@@ -7,7 +7,7 @@ import { parametersOf } from './request/context.ts';
 import { changeContext, signedIn } from './request/guard.ts';
 
 /** Returns a promise if the response must wait for the record in the audit trail. */
-export type RecordSecretReads = (
+type RecordSecretReads = (
   request: FastifyRequest,
   operation: 'get' | 'list',
   resources: readonly Resource[],

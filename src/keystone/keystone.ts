@@ -20,7 +20,7 @@ export interface KeystoneSettings extends KeystoneCredentials {
   readonly cacheSeconds: number;
 }
 
-export type Outcome = 'valid' | 'refused' | 'unavailable';
+type Outcome = 'valid' | 'refused' | 'unavailable';
 
 export interface KeystoneObserver {
   validated(outcome: Outcome, seconds: number): void;

@@ -13,7 +13,7 @@ export interface Trust {
   readonly ca?: string | undefined;
 }
 
-export interface HttpSettings {
+interface HttpSettings {
   readonly trust: Trust;
   readonly maxResponseBytes: number;
   /** The maximum number of times that the client sends a repeatable request. */
@@ -45,7 +45,7 @@ export interface HttpResponse {
   header(name: string): string | undefined;
 }
 
-export interface OpenResponse extends Omit<HttpResponse, 'text'> {
+interface OpenResponse extends Omit<HttpResponse, 'text'> {
   text(): Promise<string>;
   /**
    * Yields the lines of the body in parts, however long it is. Throws `NetError` if the body stops

@@ -19,7 +19,7 @@ export interface Grant {
 
 /** The texts of all sets of rights, as the store keeps them. */
 export const RIGHTS_TEXTS = ['', 'transfer', 'update', 'transfer update'] as const;
-export type RightsText = (typeof RIGHTS_TEXTS)[number];
+type RightsText = (typeof RIGHTS_TEXTS)[number];
 
 /**
  * What a key may do on name servers: the rights that it has in every zone of its scope, and the

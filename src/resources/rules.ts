@@ -22,7 +22,7 @@ import { admitTsigkey, tsigkeyLocks } from './tsigkey-rules.ts';
 import { admitZone, zoneLocks } from './zone-rules.ts';
 
 /** The rules of one resource type that need other resources. */
-export interface Rule<F extends Fields = Fields> {
+interface Rule<F extends Fields = Fields> {
   /**
    * Returns what a change depends on, in addition to the changed resource. The change holds these
    * locks before `admit` reads anything, so concurrent changes are serialisable. Reading another

@@ -7,7 +7,7 @@ import type { SqlRow, SqlValue } from './sql.ts';
 export const MAC_COLUMN = 'mac';
 
 /** Signs and checks the rows of a type of credentials. */
-export interface CredentialColumn {
+interface CredentialColumn {
   /**
    * Returns the MAC to store with a resource; null without a master key. Throws `bad_request` for a
    * resource that `check` found forged: copying it must not make it genuine.

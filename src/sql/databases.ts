@@ -18,7 +18,7 @@ import type {
 } from './sql.ts';
 
 /** A kind of database that the service supports. `open` and `openSnapshot` load its driver. */
-export interface DatabaseKind extends DatabaseForm {
+interface DatabaseKind extends DatabaseForm {
   /**
    * Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable` if
    * the database cannot be opened.

@@ -16,7 +16,7 @@ const RETRY_AFTER_SECONDS = 5;
  * A function that runs `work` when it is the caller's turn. The function throws `unavailable` if
  * `work` exceeds the time limit, or if too many scans wait.
  */
-export type RunScan = <T>(turn: Turn, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+type RunScan = <T>(turn: Turn, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 /**
  * Shares the scan slots of one database fairly among callers. The time limit includes the wait for

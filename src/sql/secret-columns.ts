@@ -4,7 +4,7 @@ import { unreadable } from '../core/unreadable.ts';
 import type { SqlRow, SqlValue } from './sql.ts';
 
 /** A column with a secret, and the column with the number of its data key. */
-export interface SecretColumn {
+interface SecretColumn {
   readonly field: string;
   readonly keyColumn: string;
   /** Undefined if there is no keyring, as in the thread for scans. */

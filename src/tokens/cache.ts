@@ -1,7 +1,7 @@
 import type { Store } from '../core/ports.ts';
 import type { ResourceType } from '../core/resource.ts';
 
-export interface Cache<T> {
+interface Cache<T> {
   get(key: string): T | undefined;
   /** Stores `value` with the expiry time `until`, in seconds of the cache's clock. */
   set(key: string, value: T, until: number): void;

@@ -30,7 +30,7 @@ export function configuredToken(adminToken: string): Method {
   };
 }
 
-export interface TokenDependencies {
+interface TokenDependencies {
   readonly store: Store;
   readonly clock: Clock;
   /** A monotonic clock. */

@@ -34,7 +34,7 @@ export function isOwnSession({ kind, credential_id: id }: Session, caller: Calle
   return kind === own && id === caller.id;
 }
 
-export interface SignIn {
+interface SignIn {
   readonly credential: Credential;
   /** The browser, in its own words. */
   readonly agent: string | undefined;

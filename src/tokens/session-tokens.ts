@@ -12,7 +12,7 @@ import { hashToken } from '../core/token-hash.ts';
 import { millisecondsOf, timestampOf } from '../core/text/timestamps.ts';
 import { cacheUnchanged, type UnchangedRows } from './cache.ts';
 
-export interface SessionDependencies {
+interface SessionDependencies {
   readonly store: Store;
   readonly clock: Clock;
   /** A monotonic clock. */

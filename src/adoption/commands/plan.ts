@@ -20,13 +20,13 @@ import { listItems, type Item } from '../../cli/service/resource-requests.ts';
 import { planAccess, type AccessPlan } from '../../keys/commands/access-import.ts';
 import type { KeySource } from '../../keys/commands/key-file.ts';
 
-export interface AdoptedServer {
+interface AdoptedServer {
   readonly pool_id: string;
   readonly rights: readonly Right[];
 }
 
 /** A key, with its id in the service if that has the key. */
-export interface AdoptedKey extends Key {
+interface AdoptedKey extends Key {
   readonly id?: string | undefined;
 }
 

@@ -12,13 +12,13 @@ import { readRecords } from './read.ts';
 import { runTrail, type RunningTrail } from './trail-job.ts';
 import { verifyTrail } from './verify-trail.ts';
 
-export interface AuditSettings {
+interface AuditSettings {
   readonly secretReads: SecretReads;
   readonly retentionDays: number;
   readonly toLog: boolean;
 }
 
-export interface AuditDependencies {
+interface AuditDependencies {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly now: Clock;

@@ -33,7 +33,7 @@ export interface Sealer {
   retentionDays(): number;
 }
 
-export interface Sealed extends ChainEnd {
+interface Sealed extends ChainEnd {
   readonly count: number;
   /** The record of what another program did to the head. Undefined if it did nothing. */
   readonly repair: AuditEntry | undefined;

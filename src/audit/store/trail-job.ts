@@ -20,7 +20,7 @@ const PURGE_INTERVALS = 3600;
 
 const MAX_FINAL_BATCHES = 20;
 
-export interface TrailDependencies extends Omit<Sealer, 'lease'> {
+interface TrailDependencies extends Omit<Sealer, 'lease'> {
   readonly tally: Tally;
   /** The id of this process. */
   readonly holder: string;

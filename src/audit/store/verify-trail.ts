@@ -25,7 +25,7 @@ const SEAL_MS = 60_000;
 
 const NO_COUNTS = { batches: 0, records: 0, purged: 0, without_mac: 0, unchecked: 0 };
 
-export interface TrailSource {
+interface TrailSource {
   readonly sql: Sql;
   /** Returns the key of the trail, or undefined without encryption. */
   key(): AuditKey | undefined;

@@ -28,7 +28,7 @@ export interface KnotUnit {
 }
 
 /** The server serves one connection at a time, so a connection must be short. */
-export interface KnotConnection {
+interface KnotConnection {
   /** Runs a command and returns the units of the response. A unit may have an `error`. */
   run(command: KnotUnit): Promise<readonly KnotUnit[]>;
   /** Runs a command and returns the octets of the response, which `unitsIn` reads. */

@@ -95,7 +95,7 @@ async function printedByKnot(
 }
 
 /** Returns the keys in the response to `conf-read key`. */
-export function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
+function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
   const parts = new Map<string, Record<string, string>>();
   for (const { item, id, data } of units)
     if (item !== undefined && id !== undefined && data !== undefined) {

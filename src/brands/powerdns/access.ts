@@ -13,7 +13,7 @@ import {
 } from '../../access/access.ts';
 import { familiesOf, readRange } from '../../access/ranges.ts';
 
-export interface PowerdnsServer {
+interface PowerdnsServer {
   readonly keys: readonly DefinedKey[];
   readonly zones: readonly {
     readonly name: string;

@@ -33,7 +33,7 @@ export interface PowerdnsApi {
   settings(): Promise<ReadonlyMap<string, string>>;
 }
 
-export interface Metadata {
+interface Metadata {
   readonly digest: string;
   readonly kinds?: ReadonlyMap<string, readonly string[]>;
 }

@@ -12,12 +12,12 @@ import { readAllGrants } from './read.ts';
 const SIGNING_MS = 5000;
 
 /** The maximum numbers of concurrent requests, and of concurrent changes to zones. */
-export interface Limits {
+interface Limits {
   readonly requests: number;
   readonly zoneChanges: number;
 }
 
-export interface AppliedPlan {
+interface AppliedPlan {
   readonly content: ServerContent;
   readonly changes: number;
   /** The keys that the server refused, because it has others with their names. */

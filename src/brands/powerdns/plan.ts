@@ -41,7 +41,7 @@ export interface Plan {
 }
 
 /** The names of the keys that sign NOTIFY instead of others, by the names of these. */
-export type Successors = ReadonlyMap<string, string>;
+type Successors = ReadonlyMap<string, string>;
 
 export function successorsIn({ keys, removals = [] }: DesiredState): Successors {
   return new Map(

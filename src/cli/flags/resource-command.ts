@@ -129,7 +129,7 @@ export interface Delivery {
 }
 
 /** Reports on standard error what concerns a resource. */
-export interface Report {
+interface Report {
   /** Whether only people read it, and not programs. */
   readonly isForTables: boolean;
   write(connection: Connection, item: Item, terminal: Terminal): Promise<void>;
@@ -142,7 +142,7 @@ export function columnsOf(type: ResourceType): string[] {
   );
 }
 
-export interface ListColumnFlags {
+interface ListColumnFlags {
   readonly allProjects?: boolean;
   readonly format?: Format | undefined;
   readonly long?: boolean;

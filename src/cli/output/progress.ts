@@ -1,6 +1,6 @@
 import type { Stream } from './terminal.ts';
 
-export interface Progress {
+interface Progress {
   advance(count: number): void;
   /** Removes the line, so that the next output begins on an empty one. */
   stop(): void;

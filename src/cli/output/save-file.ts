@@ -9,7 +9,7 @@ export function saveFile(path: string, text: string, overwrite: boolean): void {
   file.close();
 }
 
-export interface OpenedFile {
+interface OpenedFile {
   write(text: string): void;
   close(): void;
   discard(): void;

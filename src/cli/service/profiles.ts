@@ -15,7 +15,7 @@ export interface Profile {
   readonly cacert?: string | undefined;
 }
 
-export interface Profiles {
+interface Profiles {
   readonly current: string | undefined;
   readonly profiles: Readonly<Record<string, Profile>>;
 }

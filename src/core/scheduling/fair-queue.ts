@@ -1,7 +1,7 @@
 import { asError, ServiceError } from '../errors.ts';
 
 /** The limits of a fair queue. A job uses one slot, unless the call of `run` requests more. */
-export interface FairQueueOptions {
+interface FairQueueOptions {
   readonly concurrency: number;
   /** The slots that one owner may use. Below `concurrency`, one owner cannot use every slot. */
   readonly concurrencyPerOwner: number;

@@ -4,7 +4,7 @@ export interface JobLease {
   release(): Promise<void>;
 }
 
-export interface JobOptions {
+interface JobOptions {
   readonly everyMs: number;
   /**
    * If set, the work is skipped while another process holds the lease. The work claims it when it

@@ -25,7 +25,7 @@ export const DATABASE_FORMS: Readonly<Record<DatabaseScheme, DatabaseForm>> = {
   postgresql: postgres,
 };
 
-export interface DatabaseUrl {
+interface DatabaseUrl {
   readonly scheme: DatabaseScheme;
   /** The part after the scheme and its colon. */
   readonly location: string;

@@ -3,7 +3,7 @@ import { isRelativeName, withoutFinalDot } from './dns-name.ts';
 
 const DNS_PORT = 53;
 
-export interface DnsAddress {
+interface DnsAddress {
   readonly host: string;
   readonly port: number;
 }

@@ -34,7 +34,7 @@ export function isCovered(network: string, list: readonly string[]): boolean {
 }
 
 /** The problem with a network, worded to follow the name of the member. */
-export interface NetworkProblem {
+interface NetworkProblem {
   readonly problem: string;
 }
 

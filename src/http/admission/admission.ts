@@ -62,7 +62,7 @@ declare module 'fastify' {
   }
 }
 
-export interface Admission {
+interface Admission {
   /**
    * Calls `enter` when the request's owner is next, or `refuse` if the caller has disconnected
    * meanwhile. Call it before any other work for the request, except storing when it began.
@@ -298,7 +298,7 @@ export function createLongWork(concurrency: number): RunLongWork {
 }
 
 /** Creates a budget for the bytes of large responses, of which one owner gets a quarter. */
-export function createUnsentBudget(maxBytes: number) {
+function createUnsentBudget(maxBytes: number) {
   const share = maxBytes * BYTES_SHARE;
   const owners = new Map<string, number>();
   const rejected = new Set<string>();

@@ -12,7 +12,7 @@ const FLOOD = { connections: 8, quietMs: 2 };
 
 const STARTS_PER_TURN = 32;
 
-export interface Turns {
+interface Turns {
   /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
   /** Calls `work` after the event loop has polled for input, like `setImmediate`. */
@@ -22,7 +22,7 @@ export interface Turns {
 }
 
 /** The turns of the event loop, shared between the owners of requests. */
-export interface FairTurns {
+interface FairTurns {
   /** Returns whether this turn has time left, no request waits, and no connection just arrived. */
   mayBegin(): boolean;
   /** Calls `begin` when `owner` is next. */

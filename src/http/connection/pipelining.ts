@@ -38,7 +38,7 @@ type QueuedSocket = Socket & { [QUEUE]?: Queue };
  * responses to earlier requests, and then closes the connection. `refusal` is the response to input
  * that is not a valid request.
  */
-export type Refuse = (socket: Socket, refusal: string) => void;
+type Refuse = (socket: Socket, refusal: string) => void;
 
 /**
  * Passes the requests of a server to `run`. Requests of one connection run in sequence. Each

@@ -3,7 +3,7 @@ import { asError } from '../../core/errors.ts';
 /** The maximum age of a batch when a further response is added, in milliseconds. */
 const MAX_AGE_MS = 1;
 
-export interface Batches {
+interface Batches {
   /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
   /** Calls `work` at the end of the turn of the event loop, like `setImmediate`. */
@@ -11,7 +11,7 @@ export interface Batches {
 }
 
 /** Sends a response with `send`. Calls `fail` if `send` throws. */
-export type SendInBatch = (send: () => void, fail: (error: Error) => void) => void;
+type SendInBatch = (send: () => void, fail: (error: Error) => void) => void;
 
 /**
  * Returns a function that sends the first response of a turn of the event loop at once, and further

@@ -4,7 +4,7 @@ import { isLoopback } from '../connection/listen.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 
 /** The cookie of a session of the web console, by how a browser reaches the service. */
-export interface SessionCookie {
+interface SessionCookie {
   readonly name: string;
   readonly attributes: string;
 }

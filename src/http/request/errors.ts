@@ -17,7 +17,7 @@ export function mediaTypeOf(file: string): string {
 /** The content type of JSON lines: one JSON value a line, in UTF-8. */
 export const LINES_TYPE = 'application/x-ndjson';
 
-export interface ErrorResponse {
+interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

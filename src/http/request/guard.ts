@@ -13,7 +13,7 @@ import { lackingAt } from './designate-paths.ts';
 import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 
-export interface GuardSettings {
+interface GuardSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
   readonly noteUse: (caller: Caller) => void;

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/errors.ts';
 
-export interface ShapeLimits {
+interface ShapeLimits {
   readonly containers: number;
   /** The maximum number of members of all objects together. New names are slow to parse. */
   readonly members: number;

@@ -11,7 +11,7 @@ export interface RateLimit {
 /** For each map of callers, addresses or tokens. The least recently used entry is dropped. */
 const MAX_ENTRIES = 10_000;
 
-export interface Buckets {
+interface Buckets {
   /** Takes one token. Returns 0, or the number of seconds until one is available. */
   take(key: string): number;
   putBack(key: string): void;
@@ -66,7 +66,7 @@ export function createRateLimiter(
  * if the token is valid only from another address, and undefined if the check failed. Throws
  * `too_many_requests` like `beginCheck`.
  */
-export type EndCheck = (valid: boolean | 'elsewhere' | undefined) => void;
+type EndCheck = (valid: boolean | 'elsewhere' | undefined) => void;
 
 export interface AddressLimit {
   /** For a request without API token. Throws `too_many_requests` with the seconds to wait. */

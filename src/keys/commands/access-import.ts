@@ -46,7 +46,7 @@ export interface AccessPlan extends ImportedGrants {
   changesOf(key: string, former?: Grants | null): RightChange[];
 }
 
-export interface AccessFlags {
+interface AccessFlags {
   /** The names of the keys whose rights may grow. */
   readonly widen: readonly string[];
   readonly createZones: boolean;

@@ -20,7 +20,7 @@ export interface UnreadFile {
   readonly problem: string;
 }
 
-export interface IncludeReader {
+interface IncludeReader {
   readonly include: ReadIncluded;
   readonly unread: readonly UnreadFile[];
 }

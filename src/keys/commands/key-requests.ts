@@ -19,7 +19,7 @@ export interface ServiceKey extends Key {
   readonly resourceId: string;
 }
 
-export interface KeySelection {
+interface KeySelection {
   /** Whether each name stands for the key of its lineage to use now. */
   readonly current?: boolean;
   readonly all?: boolean;

@@ -38,7 +38,7 @@ export interface KeyFile {
 export const SIDES = ['primary', 'secondary'] as const;
 
 /** Whom a text is for: the side that accepts requests, or a secondary of the server `primary`. */
-export interface Receiver {
+interface Receiver {
   readonly for?: (typeof SIDES)[number] | undefined;
   /** An IPv4 or IPv6 address, also with a port, as in `[2001:db8::1]:5300`. */
   readonly primary?: string | undefined;

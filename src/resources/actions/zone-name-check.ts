@@ -34,7 +34,7 @@ const RESPONSE = responseObject({
   ),
 });
 
-export type NameCheck = ValueOf<typeof RESPONSE>['checks'][number];
+type NameCheck = ValueOf<typeof RESPONSE>['checks'][number];
 
 /**
  * The trailing dot is optional. Does not check other zones, quotas or rights. If TLD entries change

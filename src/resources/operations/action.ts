@@ -7,7 +7,7 @@ import type { Resource, ResourceType } from '../../core/resource.ts';
 import { shorten } from '../../core/text/token-form.ts';
 import type { Slicer } from '../../core/scheduling/slicer.ts';
 
-export interface ActionExample<T = unknown> {
+interface ActionExample<T = unknown> {
   readonly summary: string;
   readonly value: T;
 }
@@ -32,12 +32,12 @@ export interface ActionResponse<R extends object = object> {
   readonly examples: Examples<R>;
 }
 
-export interface ActionFile {
+interface ActionFile {
   readonly text: string;
   readonly fileName: string;
 }
 
-export interface ActionFiles {
+interface ActionFiles {
   readonly description: string;
   /** The extensions of the names of all files. */
   readonly extensions: readonly string[];
@@ -55,7 +55,7 @@ export interface ActionLines<
   readonly run: (request: ActionRequest<D, B, P>) => AsyncIterable<readonly object[]>;
 }
 
-export interface ActionParameter<T = unknown> extends Kind<T> {
+interface ActionParameter<T = unknown> extends Kind<T> {
   readonly description: string;
   readonly example: string | number;
   readonly isOptional?: boolean;
@@ -100,14 +100,14 @@ export interface ActionRequest<
   pageLinks(marker: string | undefined): PageLinks;
 }
 
-export interface CallerConnection {
+interface CallerConnection {
   /** Waits for something other than the database, which other requests can use meanwhile. */
   waitFor<T>(work: () => Promise<T>): Promise<T>;
   /** Returns a signal that aborts when the caller closes the connection. */
   disconnected(): AbortSignal;
 }
 
-export interface PageLinks {
+interface PageLinks {
   readonly self: string;
   readonly next?: string;
 }

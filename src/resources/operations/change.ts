@@ -63,7 +63,7 @@ export interface ChangeContext extends AuditOrigin {
 export type ChangeHook = (context: ChangeContext, dependencies: Dependencies) => ChangeNotes;
 
 /** What a feature notes of one run of a change. All methods but the last run in the transaction. */
-export interface ChangeNotes {
+interface ChangeNotes {
   /** Called before a deleted key is noted. Returns the id of the key that replaces it, or null. */
   leaving?(rows: Rows, keyId: string): Promise<string | null>;
   noted?(type: ResourceType, change: NotedChange): void;

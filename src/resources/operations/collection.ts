@@ -27,7 +27,7 @@ import { existing, isVisible, listConditions } from './visibility.ts';
 import { looksLikeToken } from '../../core/text/token-form.ts';
 
 /** What happens with a new resource before the commit. If a function throws, nothing is stored. */
-export interface BeforeCommit {
+interface BeforeCommit {
   /** Builds the response. Has no other effect, because the creation may still fail. */
   respond?(created: Resource): void;
   /** Has effects outside the database. Called when only the commit can still fail. */
@@ -91,7 +91,7 @@ async function namingDuplicate(
   return new ServiceError('duplicate', { type, place }, error.details);
 }
 
-export interface ListOptions {
+interface ListOptions {
   /** Whether to count the resources on all pages. Ignored for a list with computed filters. */
   readonly count: boolean;
   /** Called only for a list that needs a scan. */

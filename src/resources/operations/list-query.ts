@@ -13,7 +13,7 @@ import { MAX_LIMIT } from '../../core/settings.ts';
 /** One parameter of a query string, decoded, in the order received. */
 export type Parameter = readonly [name: string, value: string];
 
-export interface ListRequest extends Omit<ListQuery, 'after'> {
+interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly marker: string | undefined;
   readonly computed: readonly ComputedCondition[];
 }

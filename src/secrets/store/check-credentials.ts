@@ -11,7 +11,7 @@ import { tablesIn } from '../../sql/table.ts';
 export const CREDENTIAL_TYPES = STORED_TYPES.filter(({ credential }) => credential !== undefined);
 
 /** A row that stands for a credential, as it is stored. */
-export interface Credential {
+interface Credential {
   readonly type: ResourceType;
   readonly resource: Resource;
 }

@@ -21,7 +21,7 @@ const INTERVAL_MS = 10_000;
 
 const MAX_LISTED = 100;
 
-export interface EncryptionDependencies {
+interface EncryptionDependencies {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly required: boolean;
@@ -31,7 +31,7 @@ export interface EncryptionDependencies {
 }
 
 /** The operations on the keys of an open database. A job loads the changes of other processes. */
-export interface RunningEncryption extends Encryption {
+interface RunningEncryption extends Encryption {
   close(): Promise<void>;
 }
 

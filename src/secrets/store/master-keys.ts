@@ -25,7 +25,7 @@ export interface MasterKeySettings {
 }
 
 /** The master keys of a source, or the reason why they cannot be used. */
-export interface FoundMasterKeys {
+interface FoundMasterKeys {
   /** The name of the source in messages. */
   readonly source: string;
   readonly file?: string;

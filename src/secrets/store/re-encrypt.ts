@@ -65,7 +65,7 @@ export async function reEncrypt(
   return count;
 }
 
-export interface StoredSecret {
+interface StoredSecret {
   readonly place: SecretPlace;
   readonly id: string;
   /** The number of its data key, or null for a secret in clear text. */

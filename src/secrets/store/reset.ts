@@ -4,7 +4,7 @@ import { createSecretsKey, isSecretsKey, loadDataKeys, readDataKeys } from '../.
 import type { Database, Sql } from '../../sql/sql.ts';
 import { allSecrets, SECRET_PLACES, type SecretPlace } from './re-encrypt.ts';
 
-export interface ResetDependencies {
+interface ResetDependencies {
   readonly database: Database;
   /** The keyring with the new master key, unless `createMasterKey` creates that key. */
   readonly keyring: Keyring;

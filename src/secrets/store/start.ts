@@ -25,7 +25,7 @@ export interface MasterKeySource {
   readonly remedy?: string | undefined;
 }
 
-export interface EncryptionStart extends MasterKeySource {
+interface EncryptionStart extends MasterKeySource {
   /** Whether the operator has accepted what the database holds without the MAC of any key. */
   readonly accept?: boolean;
   /** Creates a master key in the folder of the database, and returns the key once it is on disk. */

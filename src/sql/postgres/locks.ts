@@ -8,7 +8,7 @@ import type { Lock } from '../../core/ports.ts';
  */
 const MAX_KEYS = 32;
 
-export interface Locks {
+interface Locks {
   /** Returns the statement for the missing locks, or undefined if all `locks` are held. */
   acquire(locks: readonly Lock[]): string | undefined;
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { codeOf } from '../../net/faults.ts';
 
 /** An error of an SQL statement, without the values of rows. */
-export interface StatementError extends Error {
+interface StatementError extends Error {
   /** The SQLSTATE (PostgreSQL documentation, appendix A). */
   readonly code: string;
 }

@@ -19,7 +19,7 @@ const MAX_WAITING = 4 * MAX_BATCH;
 
 const RETRY_AFTER_SECONDS = 5;
 
-export interface GroupCommit {
+interface GroupCommit {
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Refuses further writes and waits for writes in progress. */
   close(): Promise<void>;
@@ -29,7 +29,7 @@ export interface GroupCommit {
  * Functions that run before and after each commit. If either function throws, all writes of the
  * transaction fail with that error.
  */
-export interface CommitHooks {
+interface CommitHooks {
   beforeCommit(): void;
   /** Runs after the commit, before any caller has the result. */
   afterCommit(): void;

@@ -7,7 +7,7 @@ import { isBusy, isFull, translate } from './connection/sqlite-faults.ts';
 import { identify } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 
-export interface DatabaseLock {
+interface DatabaseLock {
   /**
    * Reads from the file with `connection`. Throws `unavailable` if another process has locked the
    * file after this process. Throws SQLite's error if the file is locked now.

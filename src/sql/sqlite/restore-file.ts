@@ -30,7 +30,7 @@ import { lockFileBeside } from './lock.ts';
 import { openSqliteSnapshot, readSnapshot } from './read-only.ts';
 
 /** A copy of a backup, beside the database that it will replace. */
-export interface StagedRestore {
+interface StagedRestore {
   readonly copy: string;
   readonly target: string;
   readonly exists: boolean;

@@ -8,7 +8,7 @@ const CLEAN_UP_MS = 3_600_000;
 /** How long after the last use of a session the stored time of that use may lag. */
 const LAG_MS = 120_000;
 
-export interface SessionCleanUp {
+interface SessionCleanUp {
   readonly database: Pick<Database, 'write'>;
   readonly now: Clock;
   readonly idleSeconds: number;

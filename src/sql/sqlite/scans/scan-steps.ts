@@ -28,7 +28,7 @@ export interface RowsText {
  * The statements of a scan. Each statement reads a bounded number of rows. A step is the part of a
  * walk after `from`, up to `to`.
  */
-export interface ScanSteps {
+interface ScanSteps {
   /**
    * Returns the end of a step that begins after `from` and reads `rows` rows. Returns undefined if
    * the table ends earlier.

@@ -25,7 +25,7 @@ export interface Found {
  * A function that reads a page in steps and calls `pause` between them. The function throws what
  * `pause` throws, and `unavailable` for a fault of the machine.
  */
-export type Scan = (type: ResourceType, query: PageQuery, pause: Pause) => Promise<Found>;
+type Scan = (type: ResourceType, query: PageQuery, pause: Pause) => Promise<Found>;
 
 type Pause = () => Promise<void>;
 
