@@ -104,7 +104,7 @@ describe('a refusal at a terminal', () => {
     const url = await serve((request, response) => {
       const body =
         request.method === 'GET'
-          ? { tsigkeys: [{ id: UNKNOWN_ID, name: 'k' }], deliveries: [], uses: [], servers: [] }
+          ? { tsigkeys: [{ id: UNKNOWN_ID, name: 'k' }], deliveries: [], servers: [] }
           : { code: status, type, message };
       response.writeHead(request.method === 'GET' ? 200 : status).end(JSON.stringify(body));
     });
