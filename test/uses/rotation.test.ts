@@ -15,11 +15,11 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
-import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { startAgentRequests } from '../delivery/agent-requests.ts';
 import { lifecycleOf, take, untilPass } from '../rotation/lifecycles.ts';
+import { logging } from './logging.ts';
 
 async function eventsOf(client: Client, id: string): Promise<string[]> {
   const { body } = await client.get(`/v2/audit?resource_id=${id}&limit=100`);

@@ -18,12 +18,12 @@ import {
   untilLive,
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
-import { logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
 import { runTsigil, startTestService } from '../harness/service.ts';
 import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from '../delivery/agent-requests.ts';
 import { tsigil, words } from '../cli/run.ts';
+import { logging } from './logging.ts';
 
 type ServerUses = ShownUses['servers'][number];
 

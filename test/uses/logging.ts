@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { editMain, type Brand } from './brands/brand.ts';
+import { editMain, type Brand } from '../harness/brands/brand.ts';
 
 /** Returns the path of the log of a server in `folder`. */
 function logOf(folder: string): string {
