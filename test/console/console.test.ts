@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium())('the web console', () => {
     await open('');
     await page.getByLabel('Token').waitFor();
     await open(`#code=${body.code}`);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.locator('.who', { hasText: 'admin' }).waitFor();
     await open(`#code=${body.code}`);
     await page.getByText('You were signed in already, so the link was not used.').waitFor();
     expect(page.url()).toBe(`${service.url}/console/`);
