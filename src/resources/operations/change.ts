@@ -166,7 +166,10 @@ export async function change<T>(
     warnings = [];
     notes = dependencies.hooks.map((begin) => begin(context, dependencies));
     const value = await work(changesOn(writer, dependencies, context, warn, notes));
-    for (const each of notes) if (each.finish !== undefined) await each.finish(writer);
+    for (const each of notes) {
+      const written = each.finish?.(writer);
+      if (written !== undefined) await written; // a wait for nothing costs as much as a hook
+    }
     if (publish !== undefined) {
       await writer.settle?.();
       publish(value);
