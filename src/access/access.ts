@@ -55,6 +55,7 @@ export interface Reference {
 export interface ZoneAccess {
   /** The name in comparison form. */
   readonly name: string;
+  readonly view?: string;
   readonly place: string;
   /**
    * The list that decides each right, or undefined for a right that no one has. Zones with the same

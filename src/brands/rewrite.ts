@@ -10,6 +10,7 @@ import {
   type DefinedKey,
   type Row,
   type ServerConfiguration,
+  type ZoneAccess,
 } from '../access/access.ts';
 import { ACCESS_READERS } from './access-readers.ts';
 
@@ -159,7 +160,7 @@ function differentKeys(
 }
 
 function differentRights(before: ServerConfiguration, after: ServerConfiguration): string[] {
-  const idOf = ({ name, view }: { name: string; view?: string }) => `${name} ${view ?? ''}`;
+  const idOf = ({ name, view }: ZoneAccess) => `${name} ${view ?? ''}`;
   const later = new Map(after.zones.map((zone) => [idOf(zone), zone]));
   const { families = FAMILIES } = before;
   // A key of a view that moves would be known in every view.

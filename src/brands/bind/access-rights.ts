@@ -220,15 +220,14 @@ function zonesOf(sources: Sources): ZoneAccess[] {
       if (source === undefined) return [];
       const place = at(zone.origin);
       const { type, policy } = decisionsOf(source, sources);
-      return [
-        {
-          name,
-          place,
-          lists: listsOf(scope, source, { ...sources, lists, name, place }),
-          named: namedIn(source, sources),
-          ...(policy === undefined || SECONDARY.test(type) ? {} : { policy: at(policy.origin) }),
-        },
-      ];
+      const own = {
+        name,
+        place,
+        lists: listsOf(scope, source, { ...sources, lists, name, place }),
+        named: namedIn(source, sources),
+        ...(policy === undefined || SECONDARY.test(type) ? {} : { policy: at(policy.origin) }),
+      };
+      return [scope.name === undefined ? own : { ...own, view: scope.name }];
     }),
   );
 }

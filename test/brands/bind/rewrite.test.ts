@@ -14,6 +14,15 @@ const INCLUDE = `include "${OWN}";\n`;
 const LISTS = (right: string, zone: string) => `"tsigil-${right}"; "tsigil-${right}-${zone}";`;
 
 describe('the edits for an adoption', () => {
+  test('compare a zone of two views in each of them', () => {
+    const text = `${key('k1')}
+view "inside" { match-clients { 10.0.0.0/8; }; zone "a.test" { type primary; allow-transfer { key k1; }; }; };
+view "outside" { zone "a.test" { type primary; allow-transfer { 192.0.2.1; }; }; };
+`;
+    const { differences } = adoptionOf(text, []);
+    expect(differences()).toEqual([]);
+  });
+
   test('take keys out of zones, keep addresses, and include the file where the first key was', () => {
     expect(
       edited(`# Keys
