@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { parseMasterKeys } from '../core/master-key.ts';
+import { joined } from '../core/text/joined.ts';
 import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { PATH_FORMAT } from './kinds.ts';
@@ -45,7 +46,7 @@ function togetherProblem(values: Readonly<Record<string, unknown>>): string | un
   const set = Object.values(values).filter((value) => value !== undefined).length;
   if (set === 0 || set === Object.keys(values).length) return undefined;
   const names = Object.keys(values).map((key) => `'${key}'`);
-  return `${new Intl.ListFormat('en-GB').format(names)} must be set together`;
+  return `${joined(names, 'and')} must be set together`;
 }
 
 /** Only a process that serves requests needs the files, so `readConfig` does not read them. */

@@ -1,4 +1,5 @@
 import type { TldRule } from './settings.ts';
+import { joined } from './text/joined.ts';
 
 const MAX_LISTED = 10;
 
@@ -22,12 +23,5 @@ export function zoneNameMessage(refusal: ZoneNameRefusal): string {
   const listed = suffixes.slice(0, MAX_LISTED).map((suffix) => `'${suffix}'`);
   const more =
     suffixes.length > MAX_LISTED ? [`${suffixes.length - MAX_LISTED} longer suffixes`] : [];
-  return `Invalid TLD: no TLD entry for ${alternatives([...listed, ...more])}. A zone name must end in a TLD entry.`;
-}
-
-/** Joins items with commas and "or". `Intl.ListFormat` would delay each start by 20 ms. */
-function alternatives(items: readonly string[]): string {
-  return [items.slice(0, -1).join(', '), ...items.slice(-1)]
-    .filter((part) => part !== '')
-    .join(' or ');
+  return `Invalid TLD: no TLD entry for ${joined([...listed, ...more], 'or')}. A zone name must end in a TLD entry.`;
 }

@@ -1,10 +1,16 @@
 import { BRANDS } from '../brands/brands.ts';
 import type { Brand } from '../brands/brand.ts';
+import { joined } from '../core/text/joined.ts';
 
 const ALL: readonly Brand[] = Object.values(BRANDS);
-const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
-const CHECKERS = or.format(ALL.flatMap(({ checker }) => checker ?? []));
-const UNCHECKED = or.format(ALL.flatMap(({ title, checker }) => (checker ? [] : title)));
+const CHECKERS = joined(
+  ALL.flatMap(({ checker }) => checker ?? []),
+  'or',
+);
+const UNCHECKED = joined(
+  ALL.flatMap(({ title, checker }) => (checker ? [] : title)),
+  'or',
+);
 
 /** What a new name server goes through before it is live, in order. */
 export type Stage = 'served' | 'file' | 'key' | 'closed';

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DELIVERIES, isPending, lacksAgent, REMOVING, type DeliveryState } from '../responses.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
+import { joined } from '../../core/text/joined.ts';
 import { defineCommand } from '../../cli/flags/command.ts';
 import { toggle } from '../../cli/flags/flag.ts';
 import type { Delivery, Holders } from '../../cli/flags/resource-command.ts';
@@ -157,11 +158,9 @@ function describeReplacement({ name, servers }: Holders): string {
 }
 
 function listed(servers: readonly string[]): string {
-  const names = [...servers];
-  const others = names.splice(MAX_NAMES).length;
-  if (others > 0) names.push(`${others} other name servers`);
-  const last = names.pop() ?? '';
-  return names.length === 0 ? last : `${names.join(', ')} and ${last}`;
+  const others = servers.slice(MAX_NAMES).length;
+  const rest = others > 0 ? [`${others} other name servers`] : [];
+  return joined([...servers.slice(0, MAX_NAMES), ...rest], 'and');
 }
 
 /**

@@ -5,13 +5,15 @@ import { DOCUMENTED_TYPES } from '../../resources/resources.ts';
 import { REQUEST_ID_HEADER } from '../request/context.ts';
 import type { ApiDocument } from './document.ts';
 import { OPEN_TAG, openPaths } from './open-paths.ts';
+import { joined } from '../../core/text/joined.ts';
 import { apiPaths } from './operations.ts';
 import { SHARED_PARAMETERS } from './parameters.ts';
 import { HEADERS, sharedResponses } from './responses.ts';
 import { ERROR_SCHEMA, resourceSchemas, withDefaultsInWords } from './schemas.ts';
 
-const RECEIVERS = new Intl.ListFormat('en-GB').format(
+const RECEIVERS = joined(
   Object.values(BRANDS).map(({ title }) => title),
+  'and',
 );
 
 const DESCRIPTION = `Tsigil keeps the TSIG keys of an organisation in one place, and delivers them: a key that you create for a pool or a zone works on its name servers within about a second, and a key that you delete is refused there just as soon. ${RECEIVERS} can receive keys.
