@@ -5,6 +5,7 @@ import { policyZonesText, zonesWithoutList } from '../../access/zones-without-li
 import { zonesText } from '../../access/warnings.ts';
 import { listName, RIGHTS } from '../../access/rights.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
+import { counted } from '../../core/text/counted.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { shellWord } from '../../core/text/shell-word.ts';
 import { defineCommand } from '../../cli/flags/command.ts';
@@ -29,7 +30,6 @@ import {
   assertSame,
   EDITING,
   hasState,
-  keysText,
   LIVE_MS,
   print,
   SHOWN,
@@ -78,7 +78,7 @@ export const adoption = (load: LoadOpener) =>
       );
       if (!isApplied) return;
       print(
-        `Adopted: ${keysText(plan.adoption.keys.length)} of '${server.name}' live, and nothing else changed.`,
+        `Adopted: ${counted(plan.adoption.keys.length, 'key')} of '${server.name}' live, and nothing else changed.`,
         terminal,
       );
       const { files: after } = await start(command, load);
@@ -119,7 +119,7 @@ async function planMove(run: Run, files: EditableFiles): Promise<Move> {
     const move = { keys: names, rows: adoption.rows, file: own.path };
     return REWRITERS[format]?.(source, move) ?? [];
   });
-  print(`${keysText(adoption.keys.length)} would move to '${own.path}'.`, terminal);
+  print(`${counted(adoption.keys.length, 'key')} would move to '${own.path}'.`, terminal);
   printLeft(adoption, terminal);
   const zones = configuration.zones.map((zone) => zone.name);
   return { adoption, change: { edits, included: own }, observed: { ...adoption, zones } };
@@ -231,7 +231,7 @@ async function adoptDatabase(run: Run): Promise<void> {
   printLeft(adoption, terminal);
   await untilLive(run, LIVE_MS);
   print(
-    `Adopted: ${keysText(adoption.keys.length)} of '${server.name}', where they are.`,
+    `Adopted: ${counted(adoption.keys.length, 'key')} of '${server.name}', where they are.`,
     terminal,
   );
 }

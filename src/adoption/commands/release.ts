@@ -2,6 +2,7 @@ import { matrixOf } from '../../access/access.ts';
 import { canonicalKey } from '../../formats/key.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { comparisonForm } from '../../core/text/dns-name.ts';
+import { counted } from '../../core/text/counted.ts';
 import { defineCommand } from '../../cli/flags/command.ts';
 import { observe } from './plan.ts';
 import { CommandError, EXIT } from '../../cli/output/command-error.ts';
@@ -16,15 +17,7 @@ import {
   releasedPath,
   reportKept,
 } from './configuration-edits.ts';
-import {
-  assertSame,
-  EDITING,
-  keysText,
-  print,
-  start,
-  type LoadOpener,
-  type Run,
-} from './server-run.ts';
+import { assertSame, EDITING, print, start, type LoadOpener, type Run } from './server-run.ts';
 
 export const release = (load: LoadOpener) =>
   defineCommand({
@@ -89,7 +82,7 @@ async function moveBack(
   const change = { edits, included };
   await propose(files, change, observed, terminal);
   print(
-    `'${included.path}' gets ${keysText(moved.length)}, which Tsigil no longer changes.`,
+    `'${included.path}' gets ${counted(moved.length, 'key')}, which Tsigil no longer changes.`,
     terminal,
   );
   if (!isWriting) return 'proposed';

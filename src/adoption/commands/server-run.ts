@@ -140,10 +140,6 @@ export async function assertSame(
   );
 }
 
-export function keysText(count: number): string {
-  return `${count} ${count === 1 ? 'key' : 'keys'}`;
-}
-
 export function print(text: string, { out }: Terminal): void {
   // Configurations are indented with tabs too.
   out.write(`${text.split('\t').map(plainLines).join('\t')}\n`);

@@ -2,6 +2,7 @@ import { KEY_GRANTS, OPENING_KEYS, type Grant } from '../../resources/grants.ts'
 import type { ResourceType } from '../../core/resource.ts';
 import { tsigkey } from '../../resources/tsigkey.ts';
 import { zone } from '../../resources/zone.ts';
+import { counted } from '../../core/text/counted.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { defineCommand } from '../../cli/flags/command.ts';
 import { toggle } from '../../cli/flags/flag.ts';
@@ -130,7 +131,7 @@ export function openingKeys(connection: Connection, path: string) {
 /** `countsZones` is for a name server. Reports nothing to callers that may not list keys. */
 export function reportOpeningKeys({ collection }: ResourceType, countsZones: boolean) {
   const placeOf = (zones: number | 'all') =>
-    !countsZones || zones === 'all' ? '' : ` in ${zones} ${zones === 1 ? 'zone' : 'zones'}`;
+    !countsZones || zones === 'all' ? '' : ` in ${counted(zones, 'zone')}`;
   return async (connection: Connection, { id }: Item, { err }: Pick<Terminal, 'err'>) => {
     try {
       const { keys, more } = await openingKeys(connection, `/v2/${collection}/${String(id)}`);

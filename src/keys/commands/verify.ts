@@ -6,6 +6,7 @@ import { defineCommand } from '../../cli/flags/command.ts';
 import { parsed, text, toggle, type ValuesOf } from '../../cli/flags/flag.ts';
 import { diagnoseKey } from '../../net/probe.ts';
 import { mapConcurrently } from '../../core/scheduling/concurrency.ts';
+import { counted } from '../../core/text/counted.ts';
 import { assertOneSelection, selectKeys } from './key-requests.ts';
 import { collectServer, readZone } from './server-flags.ts';
 import { printList, type OutputFlags } from '../../cli/output/output.ts';
@@ -124,11 +125,10 @@ function report(
   if (!isTable || shown.length > 0)
     printList(terminal, shown, isTable ? SHORT_COLUMNS : COLUMNS, flags);
   if (isTable && failed.length < rows.length) {
-    const [keys, servers] = (['name', 'server'] as const).map(
+    const [keys = 0, servers = 0] = (['name', 'server'] as const).map(
       (column) => new Set(rows.map((row) => row[column])).size,
     );
-    const scope =
-      servers === 1 ? '' : `${keys} ${keys === 1 ? 'key' : 'keys'} on ${servers} servers: `;
+    const scope = servers === 1 ? '' : `${counted(keys, 'key')} on ${servers} servers: `;
     const line = marked(`${scope}${rows.length - failed.length} good`, 'good', style);
     terminal.out.write(`${coloured(line, line, style)}\n`);
   }
