@@ -15,9 +15,10 @@ import {
 import { deliveriesFor, deliveriesOf } from '../shown-deliveries.ts';
 import type { Caller, Limits } from '../../core/caller.ts';
 import { ServiceError } from '../../core/errors.ts';
+import type { Resource } from '../../core/resource.ts';
 import { integer } from '../../core/field.ts';
 import { described, responseObject } from '../../core/object.ts';
-import { auditEntry } from '../../core/audit-record.ts';
+import { auditEntry, type AuditEntry, type AuditOrigin } from '../../core/audit-record.ts';
 import { getResource, updateResource } from '../../resources/operations/collection.ts';
 import { existing } from '../../resources/operations/visibility.ts';
 import { nameServer, type NameServer } from '../../resources/name-server.ts';
@@ -135,14 +136,7 @@ export const DELIVERY_ACTIONS = [
     async run({ dependencies, context, id, body }) {
       const server = await getResource(dependencies, nameServer, context.caller, id);
       const confirmation = body.confirm
-        ? auditEntry(context, {
-            at: dependencies.clock(),
-            action: `${nameServer.collection}:reconcile`,
-            type: nameServer,
-            id,
-            name: String(server.name),
-            detail: { confirm: true },
-          })
+        ? entryAbout(server, 'reconcile', dependencies, context, { confirm: true })
         : undefined;
       await dependencies.delivery.request(id, confirmation);
       if (confirmation !== undefined) dependencies.recording.recorded(confirmation);
@@ -203,14 +197,7 @@ export const DELIVERY_ACTIONS = [
       const server = await getResource(dependencies, nameServer, context.caller, id);
       const name = comparisonForm(body.name);
       if (!isForced) assertUnknownKeyUnreferenced(server as NameServer, name);
-      const entry = auditEntry(context, {
-        at: dependencies.clock(),
-        action: `${nameServer.collection}:remove-key`,
-        type: nameServer,
-        id,
-        name: String(server.name),
-        detail: { key: name },
-      });
+      const entry = entryAbout(server, 'remove-key', dependencies, context, { key: name });
       if (!(await dependencies.delivery.removeKey(id, name, entry)))
         throw new ServiceError(
           'bad_request',
@@ -239,13 +226,7 @@ export const DELIVERY_ACTIONS = [
     },
     async run({ dependencies, context, id }) {
       const server = await updateResource(dependencies, nameServer, context, id, { paused: true });
-      const entry = auditEntry(context, {
-        at: dependencies.clock(),
-        action: `${nameServer.collection}:release`,
-        type: nameServer,
-        id,
-        name: String(server.name),
-      });
+      const entry = entryAbout(server, 'release', dependencies, context);
       const released = await dependencies.delivery.release(id, entry);
       dependencies.recording.recorded(entry);
       return { released };
@@ -286,6 +267,25 @@ export const DELIVERY_ACTIONS = [
     },
   }),
 ];
+
+/** Returns the record of what a caller does with a name server besides changing its members. */
+function entryAbout(
+  { id, name }: Resource,
+  verb: string,
+  { clock }: DeliveryDependencies,
+  origin: AuditOrigin,
+  detail: AuditEntry['detail'] = {},
+): AuditEntry {
+  const action = `${nameServer.collection}:${verb}`;
+  return auditEntry(origin, {
+    at: clock(),
+    action,
+    type: nameServer,
+    id,
+    name: String(name),
+    detail,
+  });
+}
 
 /**
  * Returns the name servers that still have a deleted key. Its scope is no longer known, so a limited
