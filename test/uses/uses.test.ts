@@ -23,6 +23,7 @@ import { runTsigil, startTestService } from '../harness/service.ts';
 import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from '../delivery/agent-requests.ts';
 import { tsigil, words } from '../cli/run.ts';
+import { untilPass } from '../rotation/lifecycles.ts';
 import { logging } from './logging.ts';
 
 type ServerUses = ShownUses['servers'][number];
@@ -32,18 +33,6 @@ async function usesOn(client: Client, id: string): Promise<ServerUses> {
   const [first] = (body as unknown as ShownUses).servers;
   if (first === undefined) throw new Error('The key has no name server');
   return first;
-}
-
-/** Makes passes until `check` succeeds. */
-async function untilPass(client: Client, check: () => Promise<void>): Promise<void> {
-  const { id } = await shownServer(client);
-  await vi.waitFor(
-    async () => {
-      await client.post(`/v2/nameservers/${id}/reconcile`, {});
-      await check();
-    },
-    { timeout: 120_000, interval: 500 },
-  );
 }
 
 const installed = BRANDS_OF_STORE.filter((brand) => brand.isInstalled() && hasDnsTools());
